@@ -366,6 +366,52 @@ def who_has_not_synced_yet_shows_sentinels_no_priority():
             assert link(replica)["slave_priority"] == "0", "it may have changes of its own"
 
 
+def times_to_live_of_old_primaries_end_at_the_same_moments_behind_a_restart():
+    """Streams as Redis 5.0.14 and 6.2 send them: times to live in commands, and scripts with their text."""
+    payload = b"\x00\x01x\x09\x00" + crc64(b"\x00\x01x\x09\x00").to_bytes(8, "little")
+    script = "redis.call('SET', KEYS[1], 'v') redis.call('PEXPIRE', KEYS[1], ARGV[1])"
+    lives = {
+        "expire": [("SET", "expire", "v"), ("EXPIRE", "expire", "1000")],
+        "pexpire": [("SADD", "pexpire", "m"), ("PEXPIRE", "pexpire", "1000000")],
+        "setex": [("SETEX", "setex", "1000", "v")],
+        "psetex": [("psetex", "psetex", "1000000", "v")],
+        "ex": [("SET", "ex", "v", "EX", "1000")],
+        "px": [("MULTI",), ("SET", "px", "v", "PX", "1000000"), ("SET", "plain", "v"), ("EXEC",)],
+        "restored": [("RESTORE", "restored", "1000000", payload)],
+        "script": [("EVAL", script, "1", "script", "1000000")],
+    }
+    sent = encoded("SELECT", "0") + b"".join(encoded(*words) + encoded("PING") for key in lives for words in lives[key])
+    moments = lambda it: [it.db.command("PEXPIRETIME", key) for key in lives]
+    for policy in ("everysec", "always"):
+        with tempfile.TemporaryDirectory() as folder, follower("--appendonly", "yes", "--appendfsync", policy, "--dir", folder) as (primary, replica):
+            primary.sync(snapshot=b"REDIS0009\xff" + bytes(8))
+            primary.synced(0)
+            primary.send(sent)
+            primary.synced(len(sent))
+            before, digest = moments(replica), replica.db.command("DEBUG", "DIGEST")
+            assert min(before) > time.time() * 1000 and is_absent(replica.db.command("GET", "none"))
+            replica.process.kill()
+            replica.process.wait()
+            with replica_of(primary, "--appendonly", "yes", "--dir", folder) as again:
+                assert primary.accept() == [b"PSYNC", ID.encode(), b"%d" % (len(sent) + 1)]
+                assert moments(again) == before, (moments(again), before)
+                assert again.db.command("DEBUG", "DIGEST") == digest, again.output.read_text()
+                primary.send(b"+CONTINUE\r\n" + encoded("SETEX", "late", "1000", "v"))
+                again.until(lambda: again.db.command("EXISTS", "late") == 1)
+                assert again.db.command("DEBUG", "LOADAOF") == b"OK"
+                assert moments(again) == before, (moments(again), before, again.output.read_text())
+
+
+def crc64(data):
+    """The checksum at the end of what DUMP gives."""
+    crc = 0
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x95AC9329AC4BC9B5 if crc & 1 else 0)
+    return crc
+
+
 def units_are_applied_whole_or_not_at_all():
     with follower() as (primary, replica):
         primary.sync(offset=100)

@@ -7,7 +7,7 @@ use crate::flags::Flags;
 use crate::row::{Call, Row, Table, Turn, Unanswered};
 use base::{Millis, PositionHash};
 use heap::RECORD_OVERHEAD_MAX;
-use session::{AccessModes, Args, Client, Instance, Refusal, Session, WorkerStatistics};
+use session::{AccessModes, Args, Client, Instance, Needs, Refusal, Session, WorkerStatistics};
 use std::sync::Arc;
 use store::{Sought, ThreadContext};
 use wire::{Protocol, Reply, Span};
@@ -29,6 +29,8 @@ impl<'i> Applier<'i> {
     pub fn new(instance: &'i Instance, table: &'static Table, client: Arc<Client>) -> Applier<'i> {
         let mut session = Session::new(client, true);
         session.modes = AccessModes::IMPORT_SOURCE | AccessModes::NO_TOUCH | AccessModes::OBEYED;
+        // A script of an old file asks for what its commands need, also on a replica.
+        session.grants = session.grants.union(Needs::all().difference(Needs::OF_CLIENTS));
         let statistics = instance.statistics.worker();
         let memo = RowMemo::new(table);
         Applier { instance, session, statistics, memo, reply: Vec::new() }

@@ -221,6 +221,12 @@ impl<'c> Call<'c> {
         if sees_all { Millis(0) } else { self.now }
     }
 
+    /// Returns the moment from which a time to live counts, and notes that the request has one.
+    pub fn lives_from(&self) -> Millis {
+        self.session.counts_from_now.set(true);
+        self.now
+    }
+
     /// Returns the deadline that a key gets: one that has passed counts as now, unless what has
     /// expired stays.
     pub fn kept(&self, deadline: Millis) -> Millis {

@@ -16,6 +16,7 @@ use crate::observer::{Observer, Seen};
 use crate::row::{Call, Row, Table, Turn};
 use crate::run::Execution;
 use crate::waiting::serve_all;
+use base::Millis;
 use replication::Unit;
 use replication::units::{FRAME_BEGIN, FRAME_END, FRAME_GIVEN_UP};
 use session::{AccessModes, Args, Client, Instance, Needs, Session, WorkerStatistics};
@@ -23,13 +24,6 @@ use std::sync::Arc;
 use store::ThreadContext;
 use thiserror::Error;
 use wire::{Protocol, Reply, Span};
-
-/// Needs that only clients have to have granted.
-const OF_CLIENTS: Needs = Needs::NAMED
-    .union(Needs::LET_IN)
-    .union(Needs::NO_TRANSACTION)
-    .union(Needs::QUEUE)
-    .union(Needs::UNMONITORED);
 
 /// Words of a request, and bytes of each, that are shown in the log.
 const SHOWN_WORDS: usize = 12;
@@ -39,12 +33,15 @@ const NO_DATABASE: &[u8] = b"ERR DB index is out of range";
 const UNKNOWN: &[u8] = b"there is no such command, or it has a wrong number of arguments";
 
 /// What a unit was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
     /// True if it is data, which files must have; others are for replicas alone.
     pub is_data: bool,
     /// True if it asks for an acknowledgement.
     pub wants_acknowledgement: bool,
+    /// The moment from which it counts times to live, if it has any, as servers before Redis 7 send
+    /// them.
+    pub lives_from: Option<Millis>,
 }
 
 /// Reason why a stream is not followed any further.
@@ -79,6 +76,8 @@ pub struct Follower {
     memo: RowMemo,
     table: &'static Table,
     reply: Vec<u8>,
+    /// The moment at which the unit at work is executed.
+    now: Millis,
 }
 
 impl Follower {
@@ -86,9 +85,9 @@ impl Follower {
     pub fn new(instance: &Instance, table: &'static Table, client: Arc<Client>) -> Follower {
         let mut session = Session::new(client, true);
         session.modes = AccessModes::IMPORT_SOURCE | AccessModes::NO_TOUCH | AccessModes::OBEYED;
-        session.grants = session.grants.union(Needs::all().difference(OF_CLIENTS));
+        session.grants = session.grants.union(Needs::all().difference(Needs::OF_CLIENTS));
         let (statistics, memo) = (instance.statistics.worker(), RowMemo::new(table));
-        Follower { session, statistics, memo, table, reply: Vec::new() }
+        Follower { session, statistics, memo, table, reply: Vec::new(), now: Millis::default() }
     }
 
     /// The client as which it counts.
@@ -139,7 +138,9 @@ impl Follower {
         unit: &Unit<'_>,
         leaves_out: impl Fn(&Parted) -> bool,
     ) -> Result<Followed, Parted> {
-        let mut followed = Followed { is_data: false, wants_acknowledgement: false };
+        let mut followed = Followed::default();
+        self.now = instance.clock.now();
+        self.session.counts_from_now.set(false);
         let pass_over = |parted| if leaves_out(&parted) { Ok(()) } else { Err(parted) };
         let is_framed = unit.is_framed && unit.commands().len() > 0;
         if is_framed {
@@ -161,6 +162,7 @@ impl Follower {
         if is_framed {
             self.frame(instance, thread, FRAME_END).or_else(pass_over)?;
         }
+        followed.lives_from = self.session.counts_from_now.get().then_some(self.now);
         Ok(followed)
     }
 
@@ -217,8 +219,7 @@ impl Follower {
         let began = instance.stopwatch.read();
         let statistics = &*self.statistics;
         let refusals = statistics.server.refusals.get();
-        let now = instance.clock.now();
-        let environment = Environment { instance, table: self.table, statistics, now };
+        let environment = Environment { instance, table: self.table, statistics, now: self.now };
         let invocation = Invocation::new(row, args).with_turn(Turn::Only);
         let reply = Reply::new(&mut self.reply, Protocol::Resp2);
         let mut call = Call::new(environment, thread, &mut self.session, invocation, reply);

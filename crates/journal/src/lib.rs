@@ -58,6 +58,7 @@ mod history_line;
 pub mod inspect;
 pub mod log;
 pub mod manifest;
+mod moment_line;
 pub mod reader;
 mod ring;
 pub mod set;

@@ -14,6 +14,7 @@ use crate::set::{Set, SetError};
 use crate::sync_line::ReplicationId;
 use crate::writer::{Reached, Start, SyncJob, SyncPolicy, WriteError, Writer};
 use base::{Millis, Steady};
+use std::collections::VecDeque;
 use std::io;
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
@@ -48,6 +49,9 @@ pub struct Log<F: Files> {
     shift: u64,
     /// Selected databases, each from a position on.
     selections: Vec<(u64, usize)>,
+    /// Positions of units with times to live that are not safe, and the moments from which those
+    /// count.
+    moments: VecDeque<(u64, Millis)>,
     is_syncing: bool,
     /// True if files of the set are gone, until what is written is for another base.
     has_lost_files: bool,
@@ -73,6 +77,7 @@ impl<F: Files> Log<F> {
             earlier: String::new(),
             shift: start.shift,
             selections,
+            moments: VecDeque::new(),
             is_syncing: false,
             has_lost_files: false,
         }
@@ -227,6 +232,16 @@ impl<F: Files> Log<F> {
         self.selections.push((position, selected));
     }
 
+    /// Notes from which moments times to live count in the units at these positions, which follow
+    /// those noted before.
+    pub fn note_moments(&mut self, moments: Vec<(u64, Millis)>) {
+        self.moments.extend(moments);
+        if !self.writer.is_synced() {
+            // What is written there is not written again, and no sync tells that it is safe.
+            self.drop_moments(self.writer.written().position);
+        }
+    }
+
     /// Writes what is whole.
     ///
     /// # Errors
@@ -249,7 +264,7 @@ impl<F: Files> Log<F> {
         if self.has_lost_files {
             return Err(WriteError::SyncFailed);
         }
-        self.writer.write(consumer, limit, now)
+        self.writer.write(consumer, limit, &self.moments, now)
     }
 
     /// True if a sync is due.
@@ -276,6 +291,12 @@ impl<F: Files> Log<F> {
         // The last selection at or below what is safe, and those behind it.
         let first = self.selections.partition_point(|(position, _)| *position <= safe);
         self.selections.drain(..first.saturating_sub(1));
+        self.drop_moments(safe);
+    }
+
+    fn drop_moments(&mut self, below: u64) {
+        let first = self.moments.partition_point(|(position, _)| *position < below);
+        self.moments.drain(..first);
     }
 
     /// Ends the file at `cut`, which is whole, and begins the next one. Returns its number, below
@@ -288,7 +309,7 @@ impl<F: Files> Log<F> {
             return Err(LogError::Syncing);
         }
         self.set.retry_sync_of_names()?;
-        self.writer.write(consumer, cut, now)?;
+        self.writer.write(consumer, cut, &self.moments, now)?;
         self.writer.finish(now)?;
         self.follow(now)
     }

@@ -10,7 +10,9 @@
 use crate::disk::File;
 use crate::gap_line::parse_gap;
 use crate::history_line::parse_history;
+use crate::moment_line::parse_moment;
 use crate::sync_line::{BEGIN, Checksum, ReplicationId, SyncLine, parse_unchecked};
+use base::Millis;
 use std::io;
 use std::ops::Range;
 use text::parse_u64;
@@ -20,9 +22,11 @@ mod padding;
 mod pieces;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests;
+mod unit;
 
 pub use error::{ReadError, Why};
 pub use pieces::Piece;
+pub use unit::{Batch, Unit};
 
 const READ_BYTES: usize = 64 << 10;
 /// Consumed bytes at which the buffer is moved together.
@@ -64,6 +68,8 @@ pub struct AofReader<'f, F> {
     units: u64,
     /// True if bytes of the stream are no data.
     has_gaps: bool,
+    /// The moment that a line has told last.
+    moment: Option<Millis>,
     /// What the last line of earlier ids has told: the id then, and the text.
     history: Option<(ReplicationId, Vec<u8>)>,
     /// Padding that was found last: its end, and what it is.
@@ -102,54 +108,6 @@ pub struct Verified {
     pub units: u64,
 }
 
-/// A unit of a file.
-#[derive(Clone, Copy, Debug)]
-pub struct Unit<'r> {
-    buffer: &'r [u8],
-    args: &'r [Range<usize>],
-    commands: &'r [Range<usize>],
-    /// True if it was framed by MULTI and EXEC.
-    pub is_framed: bool,
-}
-
-impl<'r> Unit<'r> {
-    /// Its commands: name and arguments of each. There may be none in a frame.
-    pub fn commands(
-        &self,
-    ) -> impl ExactSizeIterator<Item = impl ExactSizeIterator<Item = &'r [u8]> + Clone> + Clone
-    {
-        let (buffer, args) = (self.buffer, self.args);
-        self.commands
-            .iter()
-            .map(move |command| args[command.clone()].iter().map(move |arg| &buffer[arg.clone()]))
-    }
-}
-
-/// Commands of several units.
-#[derive(Clone, Copy, Debug)]
-pub struct Batch<'r> {
-    buffer: &'r [u8],
-    args: &'r [Range<usize>],
-    commands: &'r [Range<usize>],
-    begin: u64,
-}
-
-impl<'r> Batch<'r> {
-    /// The commands where they stand: bytes, and where in them the name and the arguments are.
-    pub fn commands(&self) -> impl ExactSizeIterator<Item = (&'r [u8], &'r [Range<usize>])> {
-        let (buffer, args) = (self.buffer, self.args);
-        self.commands.iter().map(move |command| (buffer, &args[command.clone()]))
-    }
-
-    /// Offset in the file of a command.
-    pub fn offset(&self, command: usize) -> u64 {
-        let first = self.commands.get(command).and_then(|command| self.args.get(command.start));
-        let before = first.map_or(&[][..], |name| &self.buffer[..name.start]);
-        let at = before.iter().rposition(|byte| *byte == b'*').unwrap_or(0);
-        self.begin + at as u64
-    }
-}
-
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Command,
@@ -185,6 +143,7 @@ impl<'f, F: File> AofReader<'f, F> {
             lines_before: Lines::default(),
             units: 0,
             has_gaps: false,
+            moment: None,
             history: None,
             padding: None,
         }
@@ -215,8 +174,8 @@ impl<'f, F: File> AofReader<'f, F> {
                 Step::End => return Ok(None),
                 Step::Line => {}
                 Step::Unit { is_framed } => {
-                    let Self { buffer, args, commands, .. } = self;
-                    return Ok(Some(Unit { buffer, args, commands, is_framed }));
+                    let Self { buffer, args, commands, moment, .. } = self;
+                    return Ok(Some(Unit { buffer, args, commands, is_framed, moment: *moment }));
                 }
             }
         }
@@ -229,14 +188,17 @@ impl<'f, F: File> AofReader<'f, F> {
     /// As those of `next_unit`, once the units before were taken.
     pub fn next_batch(&mut self, most: usize) -> Result<Option<Batch<'_>>, ReadError> {
         self.begin_batch();
-        let mut is_end = false;
+        let (mut is_end, mut moment) = (false, self.moment);
         while !is_end && self.commands.len() < most && self.at < CONSUMED_BYTES_MAX {
             let (at, lines) = (self.at, self.lines);
             let (args, commands) = (self.args.len(), self.commands.len());
-            match self.step() {
-                Ok(step) => is_end = matches!(step, Step::End),
+            let step = self.step();
+            // A batch has one moment.
+            let is_other = self.moment != moment && args > 0;
+            match step {
+                Ok(step) if !is_other => is_end = matches!(step, Step::End),
                 Err(error) if args == 0 => return Err(error),
-                Err(_) => {
+                _ => {
                     // It is met again when these are done.
                     (self.at, self.lines) = (at, lines);
                     self.args.truncate(args);
@@ -244,12 +206,13 @@ impl<'f, F: File> AofReader<'f, F> {
                     break;
                 }
             }
+            moment = self.moment;
         }
         if is_end && self.args.is_empty() {
             return Ok(None);
         }
         let Self { buffer, args, commands, begin, .. } = self;
-        Ok(Some(Batch { buffer, args, commands, begin: *begin }))
+        Ok(Some(Batch { buffer, args, commands, begin: *begin, moment }))
     }
 
     /// Reads a unit, or a line between two.
@@ -447,6 +410,7 @@ impl<'f, F: File> AofReader<'f, F> {
         line.starts_with(BEGIN)
             || line.strip_prefix(b"#TS:").is_some_and(is_time)
             || parse_gap(line).is_some()
+            || parse_moment(line).is_some()
             || parse_history(line).is_some()
     }
 
@@ -480,6 +444,7 @@ impl<'f, F: File> AofReader<'f, F> {
             let text = &self.buffer[line.clone()];
             let gap = parse_gap(text).unwrap_or(0);
             self.has_gaps |= gap > 0;
+            self.moment = parse_moment(text).or(self.moment);
             if let Some((id, earlier)) = parse_history(text) {
                 self.history = Some((id, earlier.to_vec()));
             }

@@ -17,9 +17,11 @@ pub use sync_job::{SyncJob, SyncPolicy};
 use crate::disk::{BLOCK_BYTES, File, Stage, append_all, append_all_past_cache, read_pieces};
 use crate::gap_line::gap_line;
 use crate::history_line::history_line;
+use crate::moment_line::moment_line;
 use crate::ring::Consumer;
 use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId};
 use base::{Millis, Steady};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
@@ -203,6 +205,11 @@ impl<F: File> Writer<F> {
         self.is_synced = is_synced;
     }
 
+    /// True if syncs follow what is written.
+    pub fn is_synced(&self) -> bool {
+        self.is_synced
+    }
+
     /// What was written.
     pub fn written(&self) -> Reached {
         self.tail.reached
@@ -223,7 +230,8 @@ impl<F: File> Writer<F> {
         self.has_sync_failed
     }
 
-    /// Writes what is whole, up to `limit`, which is the end of a unit.
+    /// Writes what is whole, up to `limit`, which is the end of a unit. `moments` tells from which
+    /// moments times to live count in units at these positions.
     ///
     /// # Errors
     /// Those of the file, once a second; meanwhile that it is waited for.
@@ -231,6 +239,7 @@ impl<F: File> Writer<F> {
         &mut self,
         consumer: &Consumer,
         limit: u64,
+        moments: &VecDeque<(u64, Millis)>,
         now: Steady,
     ) -> Result<(), WriteError> {
         if self.has_sync_failed {
@@ -254,7 +263,7 @@ impl<F: File> Writer<F> {
             if writer.is_synced != writer.line_is_synced || !tail.has_id {
                 writer.append_line(tail)?;
             }
-            writer.append_units(consumer, limit, tail)
+            writer.append_units(consumer, limit, moments, tail)
         })?;
         self.line_is_synced = self.is_synced;
         self.write_back();
@@ -312,8 +321,24 @@ impl<F: File> Writer<F> {
         Ok(())
     }
 
+    /// Appends what is whole up to `limit`, with lines that tell moments.
+    fn append_units(
+        &mut self,
+        consumer: &Consumer,
+        limit: u64,
+        moments: &VecDeque<(u64, Millis)>,
+        tail: &mut Tail,
+    ) -> io::Result<()> {
+        let first = moments.partition_point(|(position, _)| *position < tail.reached.position);
+        for (position, moment) in moments.range(first..).take_while(|it| it.0 < limit) {
+            self.append_until(consumer, *position, tail)?;
+            self.append(&moment_line(*moment), tail)?;
+        }
+        self.append_until(consumer, limit, tail)
+    }
+
     /// Appends what is whole up to `limit`, and lines in place of what is no data.
-    fn append_units(&mut self, consumer: &Consumer, limit: u64, tail: &mut Tail) -> io::Result<()> {
+    fn append_until(&mut self, consumer: &Consumer, limit: u64, tail: &mut Tail) -> io::Result<()> {
         while let Some(gap) = consumer.ring().first_gap(tail.reached.position, limit) {
             self.append_data(consumer, gap.start, tail)?;
             self.append(&gap_line(gap.end - gap.start), tail)?;

@@ -98,6 +98,13 @@ bitflags! {
         /// Needs whose absence does not stop a command: it runs, and is then shown to MONITOR or to
         /// clients that cache its keys.
         const UNOBSERVED = Self::UNMONITORED.bits() | Self::UNTRACKED.bits();
+        /// Needs that only clients have to have granted: who applies what was executed elsewhere
+        /// has all others.
+        const OF_CLIENTS = Self::NAMED.bits()
+            | Self::LET_IN.bits()
+            | Self::NO_TRANSACTION.bits()
+            | Self::QUEUE.bits()
+            | Self::UNMONITORED.bits();
         /// Needs that the server grants at start, with nothing paused or withdrawn.
         const OF_SERVER = Self::SLOT.bits()
             | Self::DISK.bits()

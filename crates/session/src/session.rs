@@ -14,6 +14,7 @@ use crate::upstream::WantedRole;
 use crate::waiter::ClientState;
 use base::PositionHash;
 use replication::Reader;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::Access;
@@ -83,6 +84,8 @@ pub struct Session {
     pub wants_role: Option<Box<WantedRole>>,
     /// True while requests are served that a pause has postponed.
     pub resumes: bool,
+    /// True once a request has had a time to live, which counts from the moment of the request.
+    pub counts_from_now: Cell<bool>,
     /// Position in the journal behind its last unit.
     pub last_unit: u64,
     /// Protocol of the messages to it: that of before RESET until RESET is answered, as
@@ -131,6 +134,7 @@ impl Session {
             wants_stream: None,
             wants_role: None,
             resumes: false,
+            counts_from_now: Cell::new(false),
             last_unit: 0,
             message_protocol: Protocol::Resp2,
             yields: false,

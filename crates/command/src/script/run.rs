@@ -112,6 +112,9 @@ fn execute(call: &mut Call<'_>, program: Program<'_>, woken: &mut Gathered) {
     let has_error = host.has_error();
     drop(host);
     call.session.lines.append(&mut session.lines);
+    if session.counts_from_now.get() {
+        call.session.counts_from_now.set(true);
+    }
     call.session.yield_if_subscriber();
     call.reply.raw(reply);
     parts.room.clear();
@@ -121,10 +124,11 @@ fn execute(call: &mut Call<'_>, program: Program<'_>, woken: &mut Gathered) {
 }
 
 /// The moment at which a script runs: for TIME, and for deadlines. In a transaction both are its
-/// own.
+/// own, and in a file or a primary's stream those of its reader.
 fn moment_of(call: &Call<'_>) -> (u64, Millis) {
     match call.session.stopped_at {
         Some(micros) => (micros, call.now),
+        None if call.is_obeyed() => (call.now.0.saturating_mul(1000), call.now),
         None => {
             let micros = call.instance.clock.micros();
             (micros, Millis(micros / 1000))

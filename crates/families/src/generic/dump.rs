@@ -137,7 +137,7 @@ fn record_restore_effect(
 fn deadline(call: &Call<'_>, is_absolute: bool) -> Result<Option<Millis>, Refusal> {
     let time = text::parse_i64(call.args.get(2)).ok_or(Refusal::NOT_INTEGER)?;
     let time = u64::try_from(time).map_err(|_| TIME_TO_LIVE)?;
-    let begin = if is_absolute { 0 } else { call.now.0 };
+    let begin = if is_absolute || time == 0 { 0 } else { call.lives_from().0 };
     Ok((time != 0).then(|| Millis(begin.saturating_add(time))))
 }
 

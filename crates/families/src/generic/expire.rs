@@ -44,7 +44,8 @@ pub fn pexpireat(call: &mut Call<'_>) -> Outcome {
 fn set_deadline(call: &mut Call<'_>, scale: Scale) -> Outcome {
     let condition = parse_condition(call.args, 3..call.args.len())?;
     let units = call.args.integer(2)?;
-    let when = moment(units, scale, call.now).ok_or_else(|| invalid_time(call))?;
+    let origin = if scale.is_relative { call.lives_from() } else { Millis(0) };
+    let when = moment(units, scale, origin).ok_or_else(|| invalid_time(call))?;
     let deadline = call.kept(Millis(when.cast_unsigned()));
     let is_over = call.is_over(deadline);
     let (mut access, key, reply) = call.on_key(1);

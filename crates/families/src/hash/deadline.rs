@@ -24,7 +24,7 @@ pub const UNIX_MILLIS: Scale = Scale { unit: 1, is_relative: false };
 /// When it is no number, negative, or beyond the range of 64 bits.
 pub fn parse(call: &Call<'_>, at: usize, scale: Scale) -> Result<Millis, Refusal> {
     let number = call.args.integer(at)?;
-    let origin = if scale.is_relative { call.now.0.cast_signed() } else { 0 };
+    let origin = if scale.is_relative { call.lives_from().0.cast_signed() } else { 0 };
     let millis = number.checked_mul(scale.unit).and_then(|millis| millis.checked_add(origin));
     millis.filter(|_| number >= 0).map(|millis| Millis(millis.cast_unsigned())).ok_or_else(|| {
         let name = &call.row.full_name;

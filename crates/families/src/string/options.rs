@@ -116,7 +116,7 @@ impl<'c> Options<'c> {
 pub fn deadline(call: &Call<'_>, at: usize, time: Time) -> Result<Millis, Refusal> {
     let number = call.args.integer(at)?;
     let millis = if time.seconds { number.checked_mul(1000) } else { Some(number) };
-    let from = if time.relative { call.now.0.cast_signed() } else { 0 };
+    let from = if time.relative { call.lives_from().0.cast_signed() } else { 0 };
     millis
         .filter(|_| number > 0)
         .and_then(|millis| millis.checked_add(from))

@@ -7,6 +7,7 @@ use super::*;
 use crate::disk::simulated::{Fault, SimulatedFiles};
 use crate::disk::{Directory, File, append_all};
 use crate::inspect::{State, inspect};
+use crate::reader::AofReader;
 use crate::set::{BaseForm, Deletion};
 use base::Random;
 use life::{Life, PING, PREFIX, UNITS, id, live, operations_of_a_life, reload};
@@ -295,6 +296,46 @@ fn what_is_no_data_is_in_no_file_and_counts_for_the_position() {
     let found = inspect(&file, 0).expect("read");
     assert_eq!((found.position, found.state), (Some((tail, id())), State::Whole));
     assert_eq!(reload(&files.after_kill()), 4);
+}
+
+#[test]
+fn each_unit_with_times_to_live_has_its_moment_in_the_file_also_behind_failures() {
+    let policies = [SyncPolicy::Always, SyncPolicy::EverySecond, SyncPolicy::No];
+    for (policy, failing) in policies.into_iter().flat_map(|it| (0..24).map(move |at| (it, at))) {
+        let files = SimulatedFiles::new();
+        let mut life = Life::begin(files.clone(), policy).expect("a life");
+        let began = files.operations();
+        files.fail_at(failing, Fault::Device);
+        for moment in [None, Some(1_000), Some(1_000), None, Some(900), None] {
+            let position = life.lane.ring().tail();
+            life.log.note_moments(moment.map(|it| (position, Millis(it))).into_iter().collect());
+            life.put();
+            life.turn();
+        }
+        (0..3).for_each(|_| life.turn());
+        if files.operations() <= began + failing {
+            continue;
+        }
+        life.log.close(&mut life.consumer, Steady(99_000)).expect("closed");
+        let mut found = [None; 6];
+        for number in 1..=life.log.last_incremental() {
+            let name = format!("appendonly.aof.{number}.incr.aof");
+            let file = files.open(&name).expect("the file");
+            let mut reader = AofReader::new(&file, 0).expect("opened");
+            while let Some(batch) = reader.next_batch(100).expect("read") {
+                for (bytes, words) in batch.commands() {
+                    if &bytes[words[0].clone()] == b"UNIT" {
+                        let unit = text::parse_u64(&bytes[words[1].clone()]).expect("a number");
+                        found[unit as usize] = batch.moment.map(|it| it.0);
+                    }
+                }
+            }
+        }
+        let at = |unit: usize| found[unit];
+        let told = [at(1), at(2), at(4)];
+        assert_eq!(told, [Some(1_000), Some(1_000), Some(900)], "{policy:?}, {failing}");
+        assert_eq!(reload(&files.after_kill()), 6, "{policy:?}, {failing}");
+    }
 }
 
 #[test]

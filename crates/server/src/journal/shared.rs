@@ -5,6 +5,7 @@ use super::wake::Rest;
 use crate::claim::Claims;
 use crate::door::Door;
 use crate::output::ALL_SAFE;
+use base::Millis;
 use base::mutex::Mutex;
 use journal::{CHUNK_BYTES, CutMark, Lane, Ring};
 use session::Instance;
@@ -58,6 +59,8 @@ pub struct Journal {
     shift: AtomicU64,
     /// Selections of databases in the stream of a primary, for the files: position and database.
     pub(super) selections: Mutex<Vec<(u64, usize)>>,
+    /// Positions at which units with times to live begin, and the moments from which those count.
+    pub(super) moments: Mutex<Vec<(u64, Millis)>>,
     /// True if replies to changes wait until these are safe.
     pub(super) delays_replies: AtomicBool,
     /// True while the journal is turned off: replies go on waiting until all is safe.
@@ -139,6 +142,7 @@ impl Journal {
             reasons: Reasons::default(),
             shift: AtomicU64::new(0),
             selections: Mutex::default(),
+            moments: Mutex::default(),
             delays_replies: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
             is_apart: AtomicBool::new(false),
@@ -236,6 +240,16 @@ impl Journal {
     pub fn note_selection(&self, position: u64, database: usize) {
         if self.reasons.has(Reason::FILES) {
             self.selections.lock().push((position, database));
+        }
+    }
+
+    /// Notes the moment at which the unit that is put next is executed, if it has times to live:
+    /// the files tell it, or these would begin anew at each start.
+    pub fn note_moment(&self, moment: Option<Millis>) {
+        if let Some(moment) = moment
+            && self.reasons.has(Reason::FILES)
+        {
+            self.moments.lock().push((self.tail(), moment));
         }
     }
 

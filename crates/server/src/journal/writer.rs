@@ -222,6 +222,7 @@ impl JournalThread {
         for (position, database) in selections {
             log.note_selected_database(position, database);
         }
+        log.note_moments(std::mem::take(&mut *self.journal.moments.lock()));
         let earlier = history.map_or_else(String::new, |it| it.earlier_text());
         if let Err(error) = log.set_history(self.id, earlier, now) {
             self.note_failure(&LogError::Write(error));

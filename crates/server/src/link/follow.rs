@@ -148,9 +148,10 @@ impl LinkThread {
                 let (instance, thread) = (&self.instance, &mut self.thread);
                 let leaves_out = leaving_out(instance);
                 self.follower.apply(instance, thread, &unit, leaves_out).inspect(|followed| {
-                    if followed.is_data != run.is_data {
+                    if followed.is_data != run.is_data || followed.lives_from.is_some() {
                         put(&mut self.lane, received, run);
                         run = Run { from: *at, to: *at, is_data: followed.is_data };
+                        self.journal.note_moment(followed.lives_from);
                     }
                     run.to = *at + bytes;
                 })
@@ -183,8 +184,10 @@ impl LinkThread {
     /// Applies a unit that acts on everything and puts it, while nobody else is inside the gate.
     fn apply_alone(&mut self, unit: &Unit<'_>) -> Result<FollowedUnit, command::Parted> {
         let (instance, lane, follower) = (&self.instance, &mut self.lane, &mut self.follower);
+        let journal = &self.journal;
         instance.store.alone(&mut self.thread, |thread| {
             let followed = follower.apply(instance, thread, unit, leaving_out(instance))?;
+            journal.note_moment(followed.lives_from);
             let bytes = unit.bytes();
             put(lane, bytes, Run { from: 0, to: bytes.len(), is_data: followed.is_data });
             Ok(followed)

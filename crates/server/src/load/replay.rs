@@ -176,7 +176,7 @@ impl<'a> Replay<'a> {
         if self.sought.len() > 1 {
             self.instance.store.prefetch_keys(&self.sought);
         }
-        let now = self.instance.clock.now();
+        let now = batch.moment.unwrap_or_else(|| self.instance.clock.now());
         let spans = std::mem::take(&mut self.spans);
         for (number, command) in commands.into_iter().enumerate() {
             let args = Args::new(command.bytes, &spans[command.spans]);
