@@ -402,6 +402,23 @@ def times_to_live_of_old_primaries_end_at_the_same_moments_behind_a_restart():
                 assert moments(again) == before, (moments(again), before, again.output.read_text())
 
 
+def a_primary_hears_of_its_replica_while_that_applies_a_long_unit():
+    with follower("--busy-reply-threshold", "10") as (primary, replica):
+        primary.sync()
+        primary.acknowledged(0)
+        first = encoded("SELECT", "0") + encoded("SET", "k", "1")
+        primary.send(first)
+        primary.acknowledged(len(first))
+        script = "local t = redis.call('TIME')[1] repeat until redis.call('TIME')[1] - t > 3 redis.call('SET', 'k', '2')"
+        long = encoded("MULTI") + encoded("EVAL", script, "1", "k") + encoded("EXEC")
+        primary.send(long)
+        heard = []
+        while not heard or heard[-1] == len(first):
+            heard.append(int(primary.request()[2]))
+        assert len(heard) > 3 and heard[-1] == len(first) + len(long), heard
+        assert replica.db.command("GET", "k") == b"2"
+
+
 def crc64(data):
     """The checksum at the end of what DUMP gives."""
     crc = 0

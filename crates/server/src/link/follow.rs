@@ -2,6 +2,8 @@
 
 use super::socket::Socket;
 use super::thread::{Ended, LOOK, LinkThread};
+use base::Steady;
+use base::meanwhile::{self, Others};
 use command::{FollowedUnit, Parted, PartedKind};
 use replication::spoken::acknowledgement;
 use replication::{ReplicationId, Unit, Units};
@@ -10,6 +12,7 @@ use settings::PropagationErrorBehavior;
 use settings::journal::PROPAGATION_ERROR_BEHAVIOR;
 use settings::replication::REPLICA_READ_ONLY;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -85,7 +88,12 @@ impl LinkThread {
             if self.is_over() {
                 break Err(Ended::RoleChanged);
             }
-            match self.stay(&received, &mut at, units) {
+            let (offset, at_last) = self.acknowledged;
+            let instance = Arc::clone(&self.instance);
+            let mut alive = Alive { instance: &instance, socket, offset, at_last };
+            let stay = meanwhile::lend(&mut alive, || self.stay(&received, &mut at, units));
+            self.acknowledged.1 = alive.at_last;
+            match stay {
                 Ok((is_all, asks)) => {
                     wants_acknowledgement |= asks;
                     if is_all {
@@ -222,6 +230,24 @@ impl LinkThread {
         socket.send(&acknowledgement(offset, synced))?;
         self.acknowledged = (offset, now);
         Ok(!is_asked || is_written)
+    }
+}
+
+/// Tells the primary during a long unit that this server is alive: it has what it had before.
+struct Alive<'l> {
+    instance: &'l Instance,
+    socket: &'l mut Socket,
+    offset: u64,
+    at_last: Steady,
+}
+
+impl Others for Alive<'_> {
+    fn serve(&mut self) {
+        let now = self.instance.clock.steady();
+        if now.since(self.at_last) >= QUIET_ACK_MILLIS {
+            self.socket.send_at_once(&acknowledgement(self.offset, None));
+            self.at_last = now;
+        }
     }
 }
 

@@ -25,6 +25,8 @@ fn connect(to: SocketAddr, from: Option<IpAddr>, timeout: Duration) -> io::Resul
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 256 << 10;
+/// Time in which a socket takes what it has room for.
+const AT_ONCE: Duration = Duration::from_millis(1);
 /// Wait for bytes that nobody can make use of yet.
 const MOMENT: Duration = Duration::from_millis(10);
 
@@ -34,6 +36,8 @@ pub struct Socket {
     /// The same socket, to set times and to end it.
     raw: TcpStream,
     wait: Duration,
+    /// Time for which a write may wait.
+    patience: Duration,
     room: Vec<u8>,
     pub received: Vec<u8>,
     /// What has come behind that, before somebody could make use of it; and how much of it was
@@ -78,6 +82,7 @@ impl Socket {
                 stream,
                 raw,
                 wait: timeout,
+                patience: timeout,
                 room: vec![0; READ_BYTES],
                 received: Vec::new(),
                 ahead: Spool::default(),
@@ -157,6 +162,15 @@ impl Socket {
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes)?;
         self.stream.flush()
+    }
+
+    /// Sends bytes while the thread holds up others: what the other side does not take at once ends
+    /// the link. What fails is told by the next `read`.
+    pub fn send_at_once(&mut self, bytes: &[u8]) {
+        let sent = (self.raw.set_write_timeout(Some(AT_ONCE)))
+            .and_then(|()| self.send(bytes))
+            .and_then(|()| self.raw.set_write_timeout(Some(self.patience)));
+        self.failure = self.failure.take().or(sent.err());
     }
 
     /// Takes the next line, without its end, if it has come. Lines are at most so long.
