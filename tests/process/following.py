@@ -807,6 +807,7 @@ def a_snapshot_of_the_same_history_is_loaded_beside_what_clients_read():
                 primary.db.command("FUNCTION", "LOAD", "REPLACE", before.replace(b"return 1", b"return 2"))
                 primary.db.command("MSET", "a", "2", "c", "2", "d", b"x" * 100000)
                 primary.db.command("DEL", "b")
+                primary.until(lambda: int(link(primary)["repl_backlog_histlen"]) <= 16384)
                 replica.process.send_signal(signal.SIGCONT)
                 persistence = lambda: fields(db, "persistence")
                 replica.until(lambda: persistence()["async_loading"] == "1")
