@@ -10,14 +10,18 @@ const BAD_PORT: Refusal = Refusal::of("ERR Invalid master port");
 /// Has the server follow a primary, or be one. Within a transaction the role changes behind it, so
 /// what stands in it is one unit of the role that there was.
 pub(super) fn replicaof(call: &mut Call<'_>) -> Outcome {
-    if call.instance.replicas.failover.is_active() {
+    // One that this transaction has given up ends with the role.
+    let pending = call.session.wants_role.as_deref();
+    let gives_up = pending.is_some_and(|it| it.gives_up);
+    if call.instance.replicas.failover.is_active() && !gives_up {
         return Err(FAILS_OVER.into());
     }
+    let is_pending = pending.is_some();
     let primary = wanted(call)?;
     let facts = call.instance.upstream.facts();
     let is_stopped = facts.as_ref().is_some_and(|facts| facts.link == LinkState::Stopped);
     let present = facts.map(|facts| facts.primary);
-    if present == primary && !is_stopped {
+    if present == primary && !is_stopped && !is_pending {
         if primary.is_some() {
             call.reply.simple("OK Already connected to specified master");
         } else {
@@ -36,7 +40,8 @@ pub(super) fn replicaof(call: &mut Call<'_>) -> Outcome {
 /// failover is at work.
 fn change_role(call: &mut Call<'_>, primary: Option<Primary>) -> bool {
     if call.turn == Turn::Only {
-        want_role(call, WantedRole { primary, gives_up: false });
+        let gives_up = call.session.wants_role.as_deref().is_some_and(|it| it.gives_up);
+        want_role(call, WantedRole { primary, gives_up });
         true
     } else {
         let (instance, replicas) = (call.instance, &call.instance.replicas);
