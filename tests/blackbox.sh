@@ -122,6 +122,7 @@ else
   process users
   process replicas
   process following
+  process replica_settings
   process links
   process failover
   SEEDS=8 process failover_faults

@@ -125,6 +125,11 @@ impl<'c> Args<'c> {
         }
     }
 
+    /// Appends a request of the arguments from an index on.
+    pub fn write_request_from(&self, first: usize, to: &mut Vec<u8>) {
+        write_words(self.from(first), to);
+    }
+
     #[cold]
     fn write_out(&self, to: &mut Vec<u8>) {
         write_words(self.from(0), to);

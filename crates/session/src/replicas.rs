@@ -186,6 +186,9 @@ pub trait Stream: Send + Sync {
 
     /// Wakes who looks after a failover: one has begun, or has ended.
     fn look_at_failover(&self);
+
+    /// Draws an id that nobody knows; `None` if the system has no chance to give.
+    fn draw_id(&self) -> Option<ReplicationId>;
 }
 
 /// Replicas of this server.
@@ -286,6 +289,20 @@ impl Replicas {
             tracing::info!("Failover request received for replid {}.", id.escape_ascii());
         }
         succeeds
+    }
+
+    /// Gives the stream an id that nobody knows, in place of all that it had: replicas that come
+    /// back need a snapshot. Returns false if none could be drawn. The thread is inside the gate,
+    /// or has closed it.
+    pub fn forget_history(&self, store: &Store, thread: &ThreadContext) -> bool {
+        let Some(id) = self.stream.get().and_then(|stream| stream.draw_id()) else { return false };
+        store.exclusively(thread, |_| self.end_history(id));
+        true
+    }
+
+    /// Returns true if what is put into the stream may reach a replica.
+    pub fn may_be_reached(&self) -> bool {
+        !self.is_empty() || self.backlog.is_kept.load(Relaxed)
     }
 
     /// Wakes who looks after a failover.

@@ -81,6 +81,9 @@ pub struct Upstream {
     pub transfer: Transfer,
     /// Commands of the stream that were left out, as they were refused.
     pub left_out: AtomicU64,
+    /// True if the thread of the link is to close the next link that a change of the role ends, in
+    /// its own time; otherwise it is closed at once.
+    pub closes_late: AtomicBool,
 }
 
 #[derive(Debug, Default)]

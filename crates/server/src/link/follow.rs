@@ -272,7 +272,8 @@ fn leaves_out(instance: &Instance, parted: &Parted) -> bool {
         let count = 1 + instance.upstream.left_out.fetch_add(1, Relaxed);
         if count <= LOGGED_MAX || count.is_multiple_of(LOGGED_EACH) {
             tracing::error!(
-                "Of the stream of the primary {count} commands were left out; {parted}"
+                "== CRITICAL == Of the stream of the primary {count} commands were left out; \
+                 {parted}"
             );
         }
     }

@@ -6,10 +6,11 @@ use crate::oom_score::OomScoreFile;
 use crate::replicas::new_id;
 use base::mutex::Mutex;
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use replication::ReplicationId;
 use session::{Holder, Instance, Primary, Stream};
 use settings::replication::REPLICAOF;
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Weak};
 
 /// What commands and the link know of each other.
@@ -60,6 +61,16 @@ impl Roles {
             let _ = socket.shutdown(Shutdown::Both);
         }
         self.look();
+    }
+
+    /// Has the thread of the link look what it is to do, and close a link of an earlier role by
+    /// itself, when it sees that. Returns false if there is none.
+    fn look_at_leisure(&self, change: u64) -> bool {
+        let is_there = self.socket.lock().as_ref().is_some_and(|(of, _)| *of < change);
+        if is_there {
+            self.look();
+        }
+        is_there
     }
 
     /// Has the thread of the link look what it is to do.
@@ -156,7 +167,15 @@ impl Stream for Shared {
         // Where it was ended within a transaction, the role is the one that it was only now.
         failover.without_one(|| instance.clients.let_writes_flow(Holder::Failover));
         instance.keep_expired();
-        self.0.look_again(instance.upstream.changes());
+        let (changes, closes_late) = (instance.upstream.changes(), &instance.upstream.closes_late);
+        if closes_late.load(Relaxed) && self.0.look_at_leisure(changes) {
+            return closes_late.store(false, Relaxed);
+        }
+        self.0.look_again(changes);
+    }
+
+    fn draw_id(&self) -> Option<ReplicationId> {
+        new_id().ok()
     }
 
     fn look_at_failover(&self) {

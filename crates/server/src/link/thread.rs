@@ -273,7 +273,7 @@ impl LinkThread {
     fn link(&mut self, primary: &Primary) -> Result<std::convert::Infallible, Ended> {
         let upstream = &self.instance.upstream;
         upstream.set_link(LinkState::Connecting, self.instance.clock.steady());
-        tracing::info!("Connecting to the primary {}:{}", primary.host, primary.port);
+        tracing::info!("Connecting to PRIMARY {}:{}", primary.host, primary.port);
         let is_encrypted = TLS_REPLICATION.get(&self.instance.settings);
         let tls = is_encrypted.then_some(&*self.tls);
         let now = self.instance.clock.steady();

@@ -9,12 +9,14 @@
 //! | `protocol.rs` | PROTOCOL: one reply of each type |
 //! | `populate.rs` | POPULATE |
 //! | `reload.rs` | RELOAD, LOADAOF |
+//! | `replication.rs` | those that act on the stream, or on the link to the primary |
 
 mod digest;
 mod objects;
 mod populate;
 mod protocol;
 mod reload;
+mod replication;
 mod switches;
 mod tables;
 
@@ -43,13 +45,20 @@ const fn subcommand(
 
 const ANY: RangeInclusive<usize> = 2..=usize::MAX;
 
-const SUBCOMMANDS: [Subcommand; 34] = [
+const SUBCOMMANDS: [Subcommand; 37] = [
     subcommand(
         "AOF-FLUSH-SLEEP",
         3..=3,
         "<microseconds>",
         "Lets the append-only file wait before each write.",
         switches::aof_flush_sleep,
+    ),
+    subcommand(
+        "CHANGE-REPL-ID",
+        2..=2,
+        "",
+        "Gives the stream of changes a new id, and forgets those that it had.",
+        replication::change_id,
     ),
     subcommand(
         "CONFIG-REWRITE-FORCE-ALL",
@@ -74,6 +83,13 @@ const SUBCOMMANDS: [Subcommand; 34] = [
         digest::digest_value,
     ),
     subcommand("ERROR", 3..=3, "<text>", "Answers an error.", switches::error),
+    subcommand(
+        "FORCE-FREE-PRIMARY-ASYNC",
+        3..=3,
+        "<0|1>",
+        "Has the next link to a primary that a change of the role ends be closed a little later.",
+        replication::close_link_late,
+    ),
     subcommand(
         "FORCE-TLS-WRITE-ERROR",
         3..=3,
@@ -146,6 +162,13 @@ const SUBCOMMANDS: [Subcommand; 34] = [
         "[MERGE] [NOFLUSH] [NOSAVE]",
         "Saves all data and loads it again.",
         reload::reload,
+    ),
+    subcommand(
+        "REPLICATE",
+        3..=usize::MAX,
+        "<word> [<word> ...]",
+        "Sends a command to replicas, which is not executed here.",
+        replication::replicate,
     ),
     subcommand("SDSLEN", 3..=3, "<key>", "Bytes of a key and its value.", objects::sdslen),
     subcommand(

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Reads a switch: any number but zero is on.
-fn is_on(word: &[u8]) -> bool {
+pub(super) fn is_on(word: &[u8]) -> bool {
     text::parse_i64(word).is_some_and(|number| number != 0)
 }
 

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""What settings and DEBUG change of replication, with the server named by VARVE_SERVER as a primary and as a replica.
+
+    VARVE_SERVER=target/release/varve-server tests/process/replica_settings.py [CASE ...]
+"""
+
+import pathlib
+import sys
+
+from bounds import encoded
+from following import Primary, caught_up, is_absent, link, replica_of, server
+from replicas import VALKEY, Replica, fields
+from run import run
+
+
+def syncs(it):
+    """How many replicas began with a snapshot, and how many went on."""
+    counts = fields(it.db, "stats")
+    return int(counts["sync_full"]), int(counts["sync_partial_ok"])
+
+
+def a_stream_that_gets_another_id_goes_on_and_who_comes_back_begins_anew():
+    with server() as primary, replica_of(primary) as replica:
+        caught_up(primary, replica)
+        primary.db.command("SET", "a", "1")
+        caught_up(primary, replica)
+        before = link(primary)
+        assert primary.db.command("DEBUG", "CHANGE-REPL-ID") == b"OK"
+        after = link(primary)
+        assert after["master_replid"] != before["master_replid"] and after["master_repl_offset"] >= before["master_repl_offset"]
+        assert (after["master_replid2"], after["second_repl_offset"]) == ("0" * 40, "-1")
+        primary.db.command("SET", "b", "1")
+        caught_up(primary, replica)
+        assert syncs(primary) == (1, 0) and replica.db.command("GET", "b") == b"1", "who is there stays"
+        primary.db.command("CLIENT", "KILL", "TYPE", "replica")
+        primary.until(lambda: syncs(primary) == (2, 0))
+        caught_up(primary, replica)
+        assert link(replica)["master_replid"] == after["master_replid"]
+        assert primary.db.command("DEBUG", "CHANGE-REPL-ID", "now").startswith(b"ERR unknown subcommand or wrong number of arguments for 'CHANGE-REPL-ID'")
+
+
+def what_debug_replicates_is_executed_by_replicas_and_nowhere_else():
+    with server("--appendonly", "yes") as primary, replica_of(primary) as replica:
+        caught_up(primary, replica)
+        assert primary.db.command("DEBUG", "REPLICATE").startswith(b"ERR unknown subcommand or wrong number of arguments for 'REPLICATE'")
+        assert primary.db.command("DEBUG", "REPLICATE", "SET", "only", "there") == b"OK"
+        primary.until(lambda: replica.db.command("GET", "only") == b"there")
+        caught_up(primary, replica)
+        assert is_absent(primary.db.command("GET", "only"))
+        primary.until(lambda: primary.db.command("WAITAOF", 1, 0, 100) == [1, 0])
+        files = b"".join(path.read_bytes() for path in pathlib.Path(primary.folder, "appendonlydir").iterdir())
+        assert b"#gap" in files and b"there" not in files
+        assert replica.db.command("DEBUG", "REPLICATE", "SET", "x", "y").startswith(b"ERR the stream of a replica is the one of its primary")
+        replica.db.command("CONFIG", "SET", "propagation-error-behavior", "ignore")
+        primary.db.command("DEBUG", "REPLICATE", "fake-command-1")
+        primary.db.command("SET", "behind", "1")
+        assert primary.db.command("WAIT", 1, 5000) == 1
+        log = replica.output.read_text()
+        assert log.count("== CRITICAL ==") == 1 and log.count("fake-command-1") == 1, log
+    with server() as alone:
+        assert alone.db.command("DEBUG", "REPLICATE", "SET", "a", "b") == b"OK", "to all of no replicas"
+        played = Replica(alone, *VALKEY).take()
+        played.acknowledge()
+        for words in (("MULTI",), ("DEBUG", "REPLICATE", "SET", "a", "b"), ("INCR", "n"), ("INCR", "n"), ("EXEC",)):
+            alone.db.command(*words)
+        played.follow(encoded("MULTI") + encoded("INCR", "n") * 2 + encoded("EXEC") + encoded("SET", "a", "b"))
+
+
+def a_link_that_is_closed_late_disturbs_nobody():
+    with Primary() as one, server() as other, replica_of(one) as replica:
+        one.accept()
+        one.sync()
+        replica.until(lambda: link(replica)["master_link_status"] == "up")
+        assert replica.db.command("DEBUG", "FORCE-FREE-PRIMARY-ASYNC").startswith(b"ERR unknown subcommand or wrong number of arguments")
+        assert replica.db.command("DEBUG", "FORCE-FREE-PRIMARY-ASYNC", "1") == b"OK"
+        assert replica.db.command("REPLICAOF", "127.0.0.1", other.port) == b"OK"
+        caught_up(other, replica)
+        assert one.is_closed()
+        log = replica.output.read_text()
+        assert log.count("Connecting to PRIMARY 127.0.0.1:%d" % other.port) == 1 and syncs(other)[0] == 1, log
+        assert replica.db.command("CLIENT", "LIST", "TYPE", "primary").count(b"\n") == 1
+        assert replica.db.command("REPLICAOF", "NO", "ONE") == b"OK", "the next one is closed at once again"
+        other.until(lambda: link(other)["connected_slaves"] == "0")
+
+
+if __name__ == "__main__":
+    sys.exit(run(globals()))
