@@ -6,6 +6,7 @@
 
 import pathlib
 import sys
+import tempfile
 
 from bounds import encoded
 from following import Primary, caught_up, is_absent, link, replica_of, server
@@ -81,6 +82,71 @@ def a_link_that_is_closed_late_disturbs_nobody():
         assert replica.db.command("CLIENT", "LIST", "TYPE", "primary").count(b"\n") == 1
         assert replica.db.command("REPLICAOF", "NO", "ONE") == b"OK", "the next one is closed at once again"
         other.until(lambda: link(other)["connected_slaves"] == "0")
+
+
+def a_snapshot_that_came_as_a_file_is_the_rdb_file_unless_it_is_to_go():
+    keeps = lambda folder: pathlib.Path(folder, "dump.rdb").exists()
+    with server() as primary:
+        primary.db.command("MSET", "a", "1", "b", "2")
+        for settings, is_kept in (
+            ((), True),
+            (("--rdb-del-sync-files", "yes"), False),
+            (("--rdb-del-sync-files", "yes", "--save", "3600 1"), True),
+            (("--rdb-del-sync-files", "yes", "--appendonly", "yes"), False),
+            (("--appendonly", "yes"), False),
+            (("--repl-diskless-load", "swapdb"), False),
+        ):
+            with tempfile.TemporaryDirectory() as folder:
+                with replica_of(primary, "--dir", folder, *settings) as replica:
+                    caught_up(primary, replica)
+                    names = sorted(path.name for path in pathlib.Path(folder).iterdir())
+                    assert keeps(folder) == is_kept and not [name for name in names if "temp" in name], (settings, names)
+                    replica.process.kill()
+                    replica.process.wait()
+                if settings == ():
+                    before = syncs(primary)
+                    with replica_of(primary, "--dir", folder) as again:
+                        caught_up(primary, again)
+                        assert again.db.command("MGET", "a", "b") == [b"1", b"2"]
+                    assert syncs(primary) == (before[0], before[1] + 1), "it goes on from there"
+        assert not keeps(primary.folder), "a primary leaves none"
+    with tempfile.TemporaryDirectory() as folder, server("--repl-diskless-sync", "no", "--rdb-del-sync-files", "yes") as primary:
+        with replica_of(primary, "--dir", folder) as replica:
+            caught_up(primary, replica)
+            before = pathlib.Path(folder, "dump.rdb").stat().st_mtime_ns
+            assert replica.db.command("CONFIG", "SET", "rdb-del-sync-files", "yes") == b"OK"
+            primary.db.command("DEBUG", "CHANGE-REPL-ID")
+            primary.db.command("CLIENT", "KILL", "TYPE", "replica")
+            primary.until(lambda: syncs(primary)[0] == 2)
+            caught_up(primary, replica)
+            assert pathlib.Path(folder, "dump.rdb").stat().st_mtime_ns == before, "what was there before is nobody's to remove"
+
+
+def a_replica_stands_still_while_its_disk_fails_unless_it_is_to_go_on():
+    with server() as primary, tempfile.TemporaryDirectory() as folder:
+        with replica_of(primary, "--dir", folder, "--save", "3600 1000000", "--enable-protected-configs", "yes") as replica:
+            caught_up(primary, replica)
+            pathlib.Path(folder, "taken").mkdir()
+            assert replica.db.command("CONFIG", "SET", "dbfilename", "taken") == b"OK"
+            replica.db.command("BGSAVE")
+            replica.until(lambda: fields(replica.db, "persistence")["rdb_last_bgsave_status"] == "err")
+            primary.db.command("SET", "a", "1")
+            replica.until(lambda: "stands still" in replica.output.read_text())
+            assert is_absent(replica.db.command("GET", "a")) and link(replica)["master_link_status"] == "up"
+            assert replica.db.command("CONFIG", "SET", "replica-ignore-disk-write-errors", "yes") == b"OK"
+            caught_up(primary, replica)
+            assert replica.db.command("GET", "a") == b"1"
+            log = replica.output.read_text()
+            assert log.count("Replica is applying a command even though it is unable to write to disk.") == 1, log
+            primary.db.command("SET", "b", "1")
+            caught_up(primary, replica)
+            assert replica.db.command("CONFIG", "SET", "replica-ignore-disk-write-errors", "no") == b"OK"
+            primary.db.command("SET", "c", "1")
+            replica.until(lambda: replica.output.read_text().count("stands still") == 2)
+            assert replica.db.command("CONFIG", "SET", "dbfilename", "dump.rdb") == b"OK"
+            replica.db.command("BGSAVE")
+            caught_up(primary, replica)
+            assert replica.db.command("GET", "c") == b"1"
 
 
 if __name__ == "__main__":

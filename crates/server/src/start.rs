@@ -268,7 +268,7 @@ fn start_replication(
     let sender = ReplicaSender::start(instance, journal, saver);
     let sender = sender.map_err(system("starting the thread that serves replicas"))?;
     let roles = Roles::new(journal, oom_score);
-    let link = Link::start(instance, journal, &roles, (*table, tls));
+    let link = Link::start(instance, journal, &roles, (saver, *table, tls));
     Ok((sender, link.map_err(system("starting the thread that follows a primary"))?))
 }
 

@@ -264,12 +264,15 @@ impl Journal {
         self.rest.end();
     }
 
-    /// Waits until the files have taken so much of the stream that more may come.
-    pub fn wait_for_room(&self) {
-        while self.reasons.has(Reason::FILES) && self.pending_bytes() > self.budget.load(Relaxed) {
-            self.rest.end_if(true);
-            std::thread::sleep(FLUSH_WAIT);
-        }
+    /// Returns true while so much of the stream waits for the files that no more may come.
+    pub fn is_behind(&self) -> bool {
+        self.reasons.has(Reason::FILES) && self.pending_bytes() > self.budget.load(Relaxed)
+    }
+
+    /// Has the files take more of the stream, and gives them a moment for that.
+    pub fn wait_a_moment(&self) {
+        self.rest.end_if(true);
+        std::thread::sleep(FLUSH_WAIT);
     }
 
     /// Position behind all that was put.

@@ -7,10 +7,10 @@ use base::meanwhile::{self, Others};
 use command::{FollowedUnit, Parted, PartedKind};
 use replication::spoken::acknowledgement;
 use replication::{ReplicationId, Unit, Units};
-use session::Instance;
+use session::{Instance, Needs};
 use settings::PropagationErrorBehavior;
 use settings::journal::PROPAGATION_ERROR_BEHAVIOR;
-use settings::replication::REPLICA_READ_ONLY;
+use settings::replication::{REPLICA_IGNORE_DISK_WRITE_ERRORS, REPLICA_READ_ONLY};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,6 +26,8 @@ const LOGGED_EACH: u64 = 1000;
 /// Milliseconds between two acknowledgements where something has changed, and where nothing has.
 const ACK_MILLIS: u64 = 10;
 const QUIET_ACK_MILLIS: u64 = 1000;
+/// Milliseconds between two lines of the log about a disk that is ignored.
+const IGNORED_MILLIS: u64 = 10_000;
 /// Wait for bytes while an acknowledgement is owed.
 const SHORT_LOOK: Duration = Duration::from_millis(ACK_MILLIS);
 
@@ -71,10 +73,54 @@ impl LinkThread {
             self.hear(socket)?;
             has_more |= read > 0;
             if std::mem::take(&mut has_more) {
-                self.journal.wait_for_room();
+                self.wait_for_disk(socket)?;
                 wants_acknowledgement |= self.apply(socket, &mut units)?;
             }
             wants_acknowledgement = !self.acknowledge(socket, wants_acknowledgement)?;
+        }
+    }
+
+    /// Waits until the files of this server take what is applied next. While they cannot be written
+    /// that may be never, so the settings may say that the stream goes on without them.
+    fn wait_for_disk(&mut self, socket: &mut Socket) -> Result<(), Ended> {
+        let mut stands_still = false;
+        loop {
+            let is_failing = !self.instance.clients.grants.get().contains(Needs::DISK);
+            let ignores = REPLICA_IGNORE_DISK_WRITE_ERRORS.get(&self.instance.settings);
+            if is_failing && ignores {
+                self.go_on_without_disk();
+                return Ok(());
+            }
+            if !is_failing && !self.journal.is_behind() {
+                if stands_still {
+                    tracing::warn!("The stream of the primary goes on: the disk works again");
+                }
+                return Ok(());
+            }
+            if is_failing && !std::mem::replace(&mut stands_still, true) {
+                tracing::warn!(
+                    "Replica was unable to write command to disk: the stream of the primary \
+                     stands still until it can (`replica-ignore-disk-write-errors`)"
+                );
+            }
+            self.go_on()?;
+            self.acknowledge(socket, false)?;
+            self.journal.wait_a_moment();
+        }
+    }
+
+    /// Says now and then that the stream is applied though the disk fails. Files that are far
+    /// behind are given up: they begin anew, with all data, when the disk works.
+    fn go_on_without_disk(&mut self) {
+        let now = self.instance.clock.steady();
+        if self.ignored_at.is_none_or(|at| now.since(at) >= IGNORED_MILLIS) {
+            self.ignored_at = Some(now);
+            tracing::warn!(
+                "Replica is applying a command even though it is unable to write to disk."
+            );
+        }
+        if self.journal.is_behind() {
+            self.journal.begin_anew();
         }
     }
 

@@ -1,5 +1,5 @@
 //! The snapshot of a primary: taken into a file without a name, or loaded as it comes; beside the
-//! old data.
+//! old data. The file may become the RDB file of this server.
 
 use super::incoming::{Incoming, SIGN_MILLIS, SharedSocket};
 use super::socket::Socket;
@@ -103,6 +103,7 @@ impl LinkThread {
         (file, bytes): (File, u64),
         stream: (ReplicationId, u64),
     ) -> Result<(), Ended> {
+        let kept = file.try_clone()?;
         self.load((bytes, true), stream, |link, may_be_empty| {
             let (clock, is_loaded) = (Arc::clone(&link.instance), AtomicBool::new(false));
             thread::scope(|scope| {
@@ -112,6 +113,9 @@ impl LinkThread {
                 let source = (BufReader::new(file), bytes);
                 let loaded = load_beside(&clock, &mut link.thread, source, may_be_empty);
                 let loaded = loaded.and_then(|it| it.if_whole(&clock, &mut link.thread, Ok(bytes)));
+                if loaded.is_ok() {
+                    link.keep_snapshot(&kept);
+                }
                 is_loaded.store(true, Release);
                 if let Err(error) = waiting {
                     tracing::warn!(

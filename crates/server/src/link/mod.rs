@@ -19,6 +19,7 @@
 
 mod follow;
 mod incoming;
+mod keep;
 mod load;
 mod roles;
 mod socket;

@@ -5,6 +5,7 @@ use super::socket::Socket;
 use crate::journal::Journal;
 use crate::load::KnownStream;
 use crate::replicas::new_id;
+use crate::saver::Saver;
 use crate::tls::Tls;
 use base::Steady;
 use command::{Follower, Parted, Table};
@@ -71,6 +72,7 @@ pub(super) struct LinkThread {
     pub thread: ThreadContext,
     pub lane: Lane,
     pub follower: Follower,
+    pub saver: Arc<Saver>,
     table: &'static Table,
     tls: Arc<Tls>,
     /// How often the role had changed when the present try began.
@@ -79,6 +81,8 @@ pub(super) struct LinkThread {
     asked_in: Option<u64>,
     /// Offset that was acknowledged last, and when.
     pub acknowledged: (u64, Steady),
+    /// When the log last told that the stream is applied though the disk fails.
+    pub ignored_at: Option<Steady>,
 }
 
 /// Mailbox of the client of the link, which is only told to close.
@@ -111,7 +115,7 @@ impl Link {
         instance: &Arc<Instance>,
         journal: &Arc<Journal>,
         roles: &Arc<Roles>,
-        (table, tls): (&'static Table, &Arc<Tls>),
+        (saver, table, tls): (&Arc<Saver>, &'static Table, &Arc<Tls>),
     ) -> io::Result<Link> {
         instance.replicas.serve_with(Box::new(Shared(Arc::clone(roles), Arc::downgrade(instance))));
         let thread = instance.store.thread_context();
@@ -124,11 +128,13 @@ impl Link {
             thread,
             lane,
             follower: Follower::new(instance, table, nobody),
+            saver: Arc::clone(saver),
             table,
             tls: Arc::clone(tls),
             changes: 0,
             asked_in: None,
             acknowledged: (0, Steady(0)),
+            ignored_at: None,
         };
         let run = move || link.run();
         let thread = thread::Builder::new().name("link".to_owned()).spawn(run)?;

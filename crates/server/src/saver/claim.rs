@@ -39,6 +39,15 @@ impl Saver {
         if !saves_by_itself && !self.claims.is_any() {
             return Ok(());
         }
+        self.claim_beside(settings)
+    }
+
+    /// Claims it for a file that was not made here. One at work may still replace the file that was
+    /// claimed before.
+    ///
+    /// # Errors
+    /// Those of `claim`.
+    pub fn claim_beside(&self, settings: &Settings) -> Result<(), Taken> {
         self.claim_by(if self.is_busy() { Claims::add } else { Claims::set }, settings)
     }
 

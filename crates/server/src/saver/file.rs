@@ -54,14 +54,21 @@ fn temporary_name(process: u32) -> String {
     format!("temp-{process}.rdb")
 }
 
+/// Name of the snapshot of a primary before it becomes the RDB file.
+pub fn name_of_sync(process: u32) -> String {
+    format!("temp-sync-{process}.rdb")
+}
+
 /// Removes what processes have left in a directory that died over a snapshot. What belongs to one
 /// that lives stays. Best effort: what cannot be removed takes space and does no harm.
 pub fn remove_leftovers(path: &Path) {
     let Ok(entries) = std::fs::read_dir(path) else { return };
     for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
         let digits = name.strip_prefix("temp-").and_then(|rest| rest.strip_suffix(".rdb"));
+        let digits = digits.map(|digits| digits.strip_prefix("sync-").unwrap_or(digits));
         let Some(process) = digits.and_then(|digits| digits.parse().ok()) else { continue };
-        if name == temporary_name(process) && !is_another(process) {
+        let is_one = name == temporary_name(process) || name == name_of_sync(process);
+        if is_one && !is_another(process) {
             match std::fs::remove_file(path.join(&name)) {
                 Ok(()) => tracing::info!("Removed {name}, a snapshot that was never ended"),
                 Err(error) => tracing::warn!("Error removing {name}: {error}"),
@@ -151,7 +158,9 @@ mod tests {
         let parent = rustix::process::getppid().expect("a parent").as_raw_nonzero().get();
         let stays =
             [format!("temp-{parent}.rdb"), "temp-1x.rdb".into(), format!("temp-0{dead}.rdb")];
-        for name in [format!("temp-{dead}.rdb"), format!("temp-{own}.rdb")].iter().chain(&stays) {
+        let of_sync = format!("temp-sync-{dead}.rdb");
+        let go = [format!("temp-{dead}.rdb"), format!("temp-{own}.rdb"), of_sync];
+        for name in go.iter().chain(&stays) {
             std::fs::write(path.join(name), b"half").expect("written");
         }
         remove_leftovers(path);

@@ -20,6 +20,7 @@ mod job;
 mod queue;
 mod rdb_job;
 
+pub use file::name_of_sync;
 pub use job::{Job, JobKind, Sink};
 pub use queue::{Saver, saves_by_itself};
 

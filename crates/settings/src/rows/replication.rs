@@ -75,6 +75,10 @@ super::declare::rows! { from super::tls::END;
          priority of 0, so that it is not made the primary.");
     REPLICA_IGNORE_MAXMEMORY: bool = yes_no("replica-ignore-maxmemory", true,
         "Whether a replica leaves eviction to its primary.").alias("slave-ignore-maxmemory");
+    REPLICA_IGNORE_DISK_WRITE_ERRORS: bool = yes_no("replica-ignore-disk-write-errors", false,
+        "Whether a replica goes on with the stream of its primary while its own files cannot be \
+         written. Otherwise it stands still until they can be, and keeps its link; Valkey ends the \
+         process.");
     REPLICA_ANNOUNCED: bool = yes_no("replica-announced", true,
         "Whether Sentinel tells others of this replica.");
     REPLICA_ANNOUNCE_IP: Arc<str> = text("replica-announce-ip", "",

@@ -31,8 +31,10 @@ super::declare::rows! { from super::values::END;
         "Have the system write a snapshot to the disk while it is made, and not all of it at its \
          end.");
     RDB_DEL_SYNC_FILES: bool = yes_no("rdb-del-sync-files", false,
-        "Remove RDB files that were made for replicas.")
-        .idle("files of a replication have no names, so none is left over");
+        "Whether a replica without append-only files and without `save` points leaves no RDB file \
+         of its primary's data. Otherwise a snapshot that came as a file, see \
+         `repl-diskless-load`, becomes `dbfilename`, and the next start goes on from there. A \
+         primary leaves none of those that it makes for replicas.");
     BGSAVE_CPULIST: Arc<str> = text("bgsave-cpulist", "",
         "Processor cores on which snapshots are made, as in `0,2-5` or `0-7:2`. Empty: all.")
         .alias("bgsave_cpulist").at_start();

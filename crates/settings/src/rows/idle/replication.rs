@@ -11,11 +11,6 @@ pub(crate) const ROWS: &[Row] = &[
         "A replica removes its old data in the background.",
     ))
     .alias("slave-lazy-flush"),
-    replication(yes_no(
-        "replica-ignore-disk-write-errors",
-        false,
-        "A replica goes on where its disk fails.",
-    )),
     replication(yes_no("repl-mptcp", false, "Replicas connect with Multipath TCP.")).at_start(),
     replication(yes_no(
         "dual-channel-replication-enabled",
