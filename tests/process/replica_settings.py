@@ -5,13 +5,17 @@
 """
 
 import pathlib
+import signal
 import sys
 import tempfile
 
 from bounds import encoded
 from following import Primary, caught_up, is_absent, link, replica_of, server
 from replicas import VALKEY, Replica, fields
+from resp import Error
 from run import run
+
+LOADING = Error(b"LOADING Valkey is loading the dataset in memory")
 
 
 def syncs(it):
@@ -147,6 +151,25 @@ def a_replica_stands_still_while_its_disk_fails_unless_it_is_to_go_on():
             replica.db.command("BGSAVE")
             caught_up(primary, replica)
             assert replica.db.command("GET", "c") == b"1"
+
+
+def the_files_of_a_replica_stay_as_they_are_while_it_loads():
+    with server("--repl-backlog-size", "16kb", "--repl-backlog-time", "0") as primary:
+        primary.db.command("MSET", "a", "1", "b", "2")
+        with replica_of(primary) as replica:
+            caught_up(primary, replica)
+            assert replica.db.command("CONFIG", "SET", "key-load-delay", "1000000") == b"OK"
+            replica.process.send_signal(signal.SIGSTOP)
+            primary.db.command("CLIENT", "KILL", "TYPE", "replica")
+            primary.db.command("MSET", "c", "2", "d", b"x" * 100000)
+            replica.process.send_signal(signal.SIGCONT)
+            replica.until(lambda: fields(replica.db, "persistence")["async_loading"] == "1")
+            for words in (("appendonly", "yes"), ("appendonly", "no"), ("maxmemory", "1gb", "appendonly", "yes"), ("dir", replica.folder), ("repl-diskless-load", "swapdb")):
+                assert replica.db.command("CONFIG", "SET", *words) == LOADING, words
+            assert replica.db.command("CONFIG", "GET", "maxmemory") == [b"maxmemory", b"0"]
+            assert replica.db.command("CONFIG", "SET", "maxmemory", "1gb", "key-load-delay", "0") == b"OK"
+            caught_up(primary, replica)
+            assert replica.db.command("CONFIG", "SET", "appendonly", "yes") == b"OK"
 
 
 if __name__ == "__main__":

@@ -124,6 +124,8 @@ pub struct Row {
     pub sensitive: bool,
     /// True if setting the value that it has applies it again: what it names may have changed.
     pub reapplied: bool,
+    /// True if CONFIG SET is refused while data is loaded, beside what clients read too.
+    pub fixed_while_loading: bool,
     /// One line for the manual, with the unit.
     pub doc: &'static str,
     /// Reason why the value, which is accepted and kept, has no effect; empty if it has one.
@@ -185,6 +187,12 @@ impl Row {
         self
     }
 
+    /// Has CONFIG SET refused while data is loaded.
+    pub(crate) const fn fixed_while_loading(mut self) -> Row {
+        self.fixed_while_loading = true;
+        self
+    }
+
     /// Marks the value as accepted and kept, but without effect.
     pub(crate) const fn idle(mut self, because: &'static str) -> Row {
         self.idle_because = because;
@@ -210,6 +218,7 @@ const fn row(name: &'static str, kind: Kind, doc: &'static str) -> Row {
         protected: false,
         sensitive: false,
         reapplied: false,
+        fixed_while_loading: false,
         doc,
         idle_because: "",
     }

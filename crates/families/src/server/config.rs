@@ -24,6 +24,12 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     let words: Vec<&[u8]> = call.args.from(2).collect();
     let (pairs, []) = words.as_chunks::<2>() else { return Err(Refusal::SYNTAX.into()) };
     let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|[name, value]| (*name, *value)).collect();
+    let is_fixed = |(name, _): &(&[u8], &[u8])| {
+        settings::find(name).is_some_and(|row| row.fixed_while_loading)
+    };
+    if call.instance.loading.is_active() && pairs.iter().any(is_fixed) {
+        return Err(Refusal::LOADING.into());
+    }
     let origin = if call.session.client.is_local() { Origin::Local } else { Origin::Remote };
     let (before, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
     let began = stopwatch.read();

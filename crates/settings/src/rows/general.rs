@@ -39,7 +39,7 @@ super::declare::rows! { from super::network::END;
     HIDE_USER_DATA_FROM_LOG: bool = yes_no("hide-user-data-from-log", true,
         "Keep what users store, and the names of their clients, out of messages.");
     DIR: Arc<str> = directory("dir",
-        "Working directory; relative paths start here.").protected();
+        "Working directory; relative paths start here.").protected().fixed_while_loading();
     AVAILABILITY_ZONE: Arc<str> = text("availability-zone", "",
         "Where the server runs, for clients that prefer a near one: HELLO and INFO tell it.");
     EXTENDED_REDIS_COMPATIBILITY: bool = yes_no("extended-redis-compatibility", false,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 super::declare::rows! { from super::snapshots::END;
     APPENDONLY: bool = yes_no("appendonly", false,
-        "Write every change to an append-only file, from which data is recovered at start.");
+        "Write every change to an append-only file, from which data is recovered at start.")
+        .fixed_while_loading();
     APPENDFILENAME: Arc<str> = file_name("appendfilename", "appendonly.aof",
         "Beginning of the names of the append-only files.").at_start();
     APPENDDIRNAME: Arc<str> = directory_name("appenddirname", "appendonlydir",

@@ -57,7 +57,7 @@ super::declare::rows! { from super::tls::END;
         "How a replica loads the snapshot of its primary: when a file in `dir` has it; as it \
          comes, beside the old data, which needs memory for both for as long as that takes, and no \
          disk; as it comes where there are no keys, else with a file; or as it comes, when the old \
-         data is gone, which is lost if the primary is then lost too.");
+         data is gone, which is lost if the primary is then lost too.").fixed_while_loading();
     REPLICA_SERVE_STALE_DATA: bool = yes_no("replica-serve-stale-data", true,
         "Whether a replica answers while it has no link to its primary.")
         .alias("slave-serve-stale-data");
