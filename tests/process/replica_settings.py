@@ -172,5 +172,22 @@ def the_files_of_a_replica_stay_as_they_are_while_it_loads():
             assert replica.db.command("CONFIG", "SET", "appendonly", "yes") == b"OK"
 
 
+def waits_that_a_change_of_the_role_ends_count_as_refused():
+    with server("--threads", "2") as primary, server("--threads", "2") as it:
+        waits = (("BLPOP", "l", 0), ("XREAD", "BLOCK", 0, "STREAMS", "s", "$"), ("WAIT", 1, 0), ("BLPOP", "k", 0))
+        clients = [it.connect() for _ in waits]
+        for client, words in zip(clients, waits):
+            it.send(client, *words)
+        it.until(lambda: fields(it.db, "clients")["blocked_clients"] == "4")
+        assert it.db.command("REPLICAOF", "127.0.0.1", primary.port) == b"OK"
+        for client in clients:
+            assert client.read().startswith(b"UNBLOCKED force unblock from blocking operation")
+        refused = lambda name: dict(pair.split("=") for pair in fields(it.db, "commandstats")["cmdstat_" + name].split(","))["rejected_calls"]
+        assert [refused(name) for name in ("blpop", "xread", "wait")] == ["2", "1", "1"]
+        assert fields(it.db, "errorstats")["errorstat_UNBLOCKED"] == "count=4"
+        assert it.db.command("CONFIG", "RESETSTAT") == b"OK"
+        assert "cmdstat_blpop" not in fields(it.db, "commandstats")
+
+
 if __name__ == "__main__":
     sys.exit(run(globals()))

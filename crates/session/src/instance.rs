@@ -471,8 +471,11 @@ impl Instance {
             }
             let refusal = if is_redirected { &redirected } else { &Refusal::OTHER_ROLE };
             let answer = |reply: &mut Reply<'_>| reply.error(refusal.text());
-            if self.waiters.answer(&self.clients, &waiter, answer) && !is_redirected {
-                client.notify(Notice::Close(client.id));
+            if self.waiters.answer(&self.clients, &waiter, answer) {
+                self.statistics.count_refused_wait(waiter.command, refusal);
+                if !is_redirected {
+                    client.notify(Notice::Close(client.id));
+                }
             }
         }
     }

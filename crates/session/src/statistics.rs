@@ -3,6 +3,7 @@
 use crate::count::Count;
 use crate::observing::{Distribution, Histogram};
 use crate::rates::{Rates, Sampler};
+use crate::refusal::Refusal;
 use base::Steady;
 use base::mutex::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -143,6 +144,8 @@ pub struct Statistics {
     ids: usize,
     workers: Mutex<Vec<Arc<WorkerStatistics>>>,
     errors: Mutex<BTreeMap<String, u64>>,
+    /// Waits that ended with an error, by id of the row, where no worker has answered.
+    refused_waits: Mutex<BTreeMap<usize, u64>>,
     /// Number of refusals, of all codes.
     refusals: AtomicU64,
     /// Counts at the last CONFIG RESETSTAT, which are subtracted from later ones.
@@ -174,6 +177,7 @@ impl Statistics {
             ids,
             workers: Mutex::default(),
             errors: Mutex::default(),
+            refused_waits: Mutex::default(),
             refusals: AtomicU64::new(0),
             reset: Mutex::default(),
             reset_times: Mutex::default(),
@@ -203,6 +207,12 @@ impl Statistics {
         } else {
             errors.insert(code.to_owned(), 1);
         }
+    }
+
+    /// Counts a wait of a command that has ended with a refusal, which no worker has written.
+    pub fn count_refused_wait(&self, command: usize, refusal: &Refusal) {
+        self.count_error(refusal.code());
+        *lock(&self.refused_waits).entry(command).or_default() += 1;
     }
 
     /// Counts an error that a script or another server has made, whose code may be any: those
@@ -322,6 +332,9 @@ impl Statistics {
                 sum.failed += counts.failed.get();
             }
             sums.server.add(&worker.server);
+        }
+        for (id, refused) in lock(&self.refused_waits).iter() {
+            sums.commands[*id].rejected += refused;
         }
         sums
     }
