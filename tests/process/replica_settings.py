@@ -11,6 +11,7 @@ import tempfile
 
 from bounds import encoded
 from following import Primary, caught_up, is_absent, link, replica_of, server
+from peers import ROOT, are_there, give_away, started
 from replicas import VALKEY, Replica, fields
 from resp import Error
 from run import run
@@ -170,6 +171,76 @@ def the_files_of_a_replica_stay_as_they_are_while_it_loads():
             assert replica.db.command("CONFIG", "SET", "maxmemory", "1gb", "key-load-delay", "0") == b"OK"
             caught_up(primary, replica)
             assert replica.db.command("CONFIG", "SET", "appendonly", "yes") == b"OK"
+
+
+def deadlines_that_clients_of_a_writable_replica_set(primary, replica, until):
+    """What becomes of keys whose deadlines the primary has set, and of those whose deadlines clients of the replica have."""
+    primary.command("DEBUG", "SET-ACTIVE-EXPIRE", "0")
+    for words in (("SET", "theirs", "1", "PX", "2000"), ("SET", "written", "1", "PX", "2000"), ("SET", "counted", "5", "PX", "2000"), ("SET", "copied", "5", "PX", "2000")):
+        primary.command(*words)
+    for words in (("SET", "plain", "1"), ("SET", "dropped", "1"), ("HSET", "hash", "f", "1", "g", "2")):
+        primary.command(*words)
+    until(lambda: replica.command("EXISTS", "hash") == 1)
+    replica.command("SET", "own", "1", "PX", "300")
+    replica.command("PEXPIRE", "plain", "300")
+    replica.command("PEXPIRE", "dropped", "300")
+    replica.command("PERSIST", "dropped")
+    replica.command("COPY", "copied", "copy")
+    replica.command("APPEND", "copied", "x")
+    replica.command("HPEXPIRE", "hash", "300", "FIELDS", "1", "f")
+    replica.command("SELECT", "9")
+    replica.command("SET", "elsewhere", "1", "PX", "300")
+    until(lambda: replica.command("DBSIZE") == 0)
+    replica.command("SELECT", "0")
+    until(lambda: replica.command("DBSIZE") == 6)
+    names = ("theirs", "written", "counted", "copied", "own", "plain", "copy")
+    until(lambda: replica.command("EXISTS", *names) == 0)
+    yield "active", replica.command("DBSIZE"), sorted(replica.command("KEYS", "*")), replica.command("HLEN", "hash"), replica.command("HKEYS", "hash")
+    yield "tracked", fields(replica, "stats")["slave_expires_tracked_keys"], fields(replica, "stats")["expired_keys"]
+    yield "written", replica.command("SET", "written", "2", "NX"), replica.command("INCR", "counted"), replica.command("PTTL", "counted"), replica.command("DBSIZE")
+    yield "primary", primary.command("DBSIZE"), primary.command("GET", "plain"), primary.command("GET", "dropped")
+    replica.command("SET", "later", "1", "PX", "300")
+    replica.command("CONFIG", "SET", "replica-read-only", "yes")
+    until(lambda: replica.command("DBSIZE") == 6)
+    yield "read-only", replica.command("EXISTS", "later"), replica.command("SET", "a", "b")
+
+
+def keys_expire_on_a_writable_replica_whose_deadlines_its_clients_have_set():
+    with server() as primary, replica_of(primary, "--replica-read-only", "no") as replica:
+        caught_up(primary, replica)
+        played = list(deadlines_that_clients_of_a_writable_replica_set(primary.db, replica.db, replica.until))
+        assert played[0] == ("active", 6, [b"dropped", b"hash"], 2, [b"g"]), played
+        assert played[1][1] == "0" and played[3] == ("primary", 7, b"1", b"1"), played
+        assert played[2] == ("written", b"OK", 1, -1, 6), played
+        assert played[4][1:] == (0, b"READONLY You can't write against a read only replica."), played
+        # The names that are kept go with the data, and are those of the database that they are in.
+        replica.db.command("CONFIG", "SET", "replica-read-only", "no")
+        tracked = lambda: fields(replica.db, "stats")["slave_expires_tracked_keys"]
+        replica.db.command("SET", "long", "1", "EX", "1000")
+        replica.until(lambda: tracked() == "1")
+        primary.db.command("SWAPDB", "0", "3")
+        caught_up(primary, replica)
+        assert tracked() == "1"
+        replica.db.command("SELECT", "3")
+        replica.db.command("PEXPIRE", "long", "100")
+        replica.until(lambda: tracked() == "0")
+        replica.db.command("SET", "long", "1", "EX", "1000")
+        replica.until(lambda: tracked() == "1")
+        primary.db.command("FLUSHALL")
+        caught_up(primary, replica)
+        assert tracked() == "0"
+        replica.db.command("SET", "long", "1", "EX", "1000")
+        replica.until(lambda: tracked() == "1")
+        assert replica.db.command("REPLICAOF", "NO", "ONE") == b"OK"
+        replica.until(lambda: tracked() == "0")
+        if not are_there():
+            return
+        with tempfile.TemporaryDirectory(prefix="varve-peer-", dir=ROOT / "tmp") as one, tempfile.TemporaryDirectory(prefix="varve-peer-", dir=ROOT / "tmp") as other:
+            give_away(one), give_away(other)
+            with started("valkey-server", one, "--repl-diskless-sync-delay", "0") as peer, started("valkey-server", other, "--replica-read-only", "no") as its:
+                its.command("REPLICAOF", "127.0.0.1", int(peer.command("CONFIG", "GET", "port")[1]))
+                primary.until(lambda: fields(its, "replication")["master_link_status"] == "up")
+                assert list(deadlines_that_clients_of_a_writable_replica_set(peer, its, primary.until)) == played
 
 
 def waits_that_a_change_of_the_role_ends_count_as_refused():

@@ -217,6 +217,7 @@ impl BackgroundJobs {
         if self.may_expire() {
             self.sweep_all(now);
         }
+        self.end_local_deadlines(now);
         if self.may_remove() {
             self.evict(now);
         }
@@ -234,6 +235,16 @@ impl BackgroundJobs {
         self.journal.after_batch(&self.instance);
         self.saver.give_way(&self.instance, &self.thread);
         self.saver.look_after(&self.instance);
+    }
+
+    /// Removes the keys of a writable replica whose deadlines clients have set, and have passed.
+    fn end_local_deadlines(&mut self, now: Millis) {
+        let (instance, thread) = (&*self.instance, &mut self.thread);
+        let may_remove = instance.active_expire.load(Relaxed) && !instance.loading.is_active();
+        if may_remove {
+            let replica = (&instance.store, &instance.upstream);
+            instance.local_deadlines.expire(replica, thread, now);
+        }
     }
 
     /// Evicts what lowered limits leave no room for.

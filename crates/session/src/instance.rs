@@ -13,6 +13,7 @@ use crate::identity::Identity;
 use crate::journal_state::JournalState;
 use crate::libraries::Libraries;
 use crate::loading::Loading;
+use crate::local_deadlines::LocalDeadlines;
 use crate::memory_facts::MemoryFacts;
 use crate::monitors::Monitors;
 use crate::needs::Needs;
@@ -109,6 +110,8 @@ pub struct Instance {
     pub replicas: Replicas,
     /// The primary that it follows, if it follows one.
     pub upstream: Upstream,
+    /// Deadlines that clients of a writable replica have set.
+    pub local_deadlines: Arc<LocalDeadlines>,
     /// Reasons why writes are refused.
     pub troubles: WriteTroubles,
     /// Requests to end the server.
@@ -251,6 +254,7 @@ impl Instance {
         let listeners: [Arc<dyn Listener>; 4] =
             [watches.clone(), departures.clone(), tracking.clone(), notifications.clone()];
         listeners.iter().for_each(|listener| store.add_listener(listener));
+        let local_deadlines = LocalDeadlines::listening(&store);
         let statistics = Statistics::new(ids);
         let access = AccessControl::new(catalog, &settings);
         Instance {
@@ -284,6 +288,7 @@ impl Instance {
             journal: JournalState::default(),
             replicas: Replicas::default(),
             upstream: Upstream::default(),
+            local_deadlines,
             troubles: WriteTroubles::default(),
             shutdown: ShutdownRequests::new(wake_main),
             data_files,
@@ -402,7 +407,8 @@ impl Instance {
     /// wants to know of them once there is nobody. The thread is outside the gate.
     pub fn look_after_keys(&self, thread: &ThreadContext) {
         self.tracking.sweep();
-        self.drop_interest(thread, Interests::KEYS, || self.tracking.is_idle());
+        let is_idle = || self.tracking.is_idle() && self.local_deadlines.is_idle();
+        self.drop_interest(thread, Interests::KEYS, is_idle);
         let is_idle = || self.departures.is_empty() && self.watches.is_empty();
         self.drop_interest(thread, Interests::MARKED_KEYS, is_idle);
     }
@@ -435,10 +441,23 @@ impl Instance {
                 || self.journal.failure().is_some();
             self.store.keep_expired(keeps);
         });
+        self.follow_local_deadlines();
+    }
+
+    /// Has the deadlines noted that clients of a writable replica set: its primary ends others.
+    fn follow_local_deadlines(&self) {
+        let notes = self.upstream.is_replica()
+            && !REPLICA_READ_ONLY.get(&self.settings)
+            && !self.loading.is_active();
+        self.local_deadlines.note_changes(notes);
+        if notes {
+            self.add_interest(Interests::KEYS);
+        }
     }
 
     /// Grants and withdraws what depends on whether a primary is followed, and on the link to it.
     pub fn follow_role(&self) {
+        self.follow_local_deadlines();
         let (grants, is_replica) = (&self.clients.grants, self.upstream.is_replica());
         let is_read_only = is_replica && REPLICA_READ_ONLY.get(&self.settings);
         let is_stale =

@@ -48,6 +48,7 @@ mod journal_state;
 mod letter;
 mod libraries;
 mod loading;
+mod local_deadlines;
 mod memory_facts;
 mod message;
 mod monitors;

@@ -317,6 +317,7 @@ impl LinkThread {
         self.instance.clients.admit(u64::MAX);
         let client = self.instance.clients.add(endpoint, owner, self.instance.clock.steady());
         client.set_flag(ClientFlags::PRIMARY, true);
+        self.instance.local_deadlines.follow_link(client.id);
         self.follower = Follower::new(&self.instance, self.table, client);
         // That of the stream where it goes on, also behind a start and another role.
         self.follower.select(self.journal.ring().selected_database());

@@ -163,7 +163,7 @@ fn keys(text: &mut Text, call: &Call<'_>) {
         ("latest_fork_usec", &call.instance.data_files.saving().pause_micros),
         ("total_forks", &0),
         ("migrate_cached_sockets", &sockets),
-        ("slave_expires_tracked_keys", &0),
+        ("slave_expires_tracked_keys", &call.instance.local_deadlines.count()),
         ("active_defrag_hits", &0),
         ("active_defrag_misses", &0),
         ("active_defrag_key_hits", &0),
