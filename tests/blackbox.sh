@@ -123,6 +123,7 @@ else
   process replicas
   process following
   process replica_settings
+  process slow_replicas
   process links
   process failover
   SEEDS=8 process failover_faults

@@ -105,7 +105,7 @@ pub use observing::{Distribution, Entry, LogKind, Sample, Series};
 pub use pause::{Holder, Pause};
 pub use pubsub::{Name, PubSub, Topic};
 pub use refusal::{Refusal, begin_of, begin_of_all};
-pub use replicas::{Phase, Replica, Replicas, Stream, StreamRequest};
+pub use replicas::{Outlook, Phase, Replica, Replicas, Stream, StreamRequest, SyncFacts};
 pub use saving::{Asker, Begun, Cancelled, SaveFacts, SavingFacts, When};
 pub use scripts::{
     Digest, LongRun, LongRuns, OwnInterpreter, Parts, Reach, Room, Script, ScriptCache, Scripts,

@@ -42,6 +42,33 @@ pub enum Phase {
     Online,
 }
 
+/// When a replica will have caught up, if its rate and that of writing stay as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outlook {
+    /// Nobody knows yet.
+    #[default]
+    Unknown,
+    /// In so many seconds.
+    Seconds(u64),
+    /// Never.
+    Never,
+}
+
+/// How a synchronization with a snapshot goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SyncFacts {
+    /// Bytes that were sent, of the snapshot and of the stream.
+    pub sent: u64,
+    /// Bytes to come, of both; `None` while the snapshot is made.
+    pub left: Option<u64>,
+    /// Bytes a second that are sent.
+    pub rate: u64,
+    /// Bytes a second that are put into the stream.
+    pub write_rate: u64,
+    /// When the replica will have caught up.
+    pub outlook: Outlook,
+}
+
 /// A connection that follows the stream, or takes a snapshot of it.
 #[derive(Debug)]
 pub struct Replica {
@@ -55,6 +82,8 @@ pub struct Replica {
     synced: AtomicU64,
     /// When it was heard of last.
     heard_at: AtomicU64,
+    /// Its synchronization with a snapshot, while it is at work.
+    sync: Mutex<Option<SyncFacts>>,
 }
 
 impl Replica {
@@ -67,6 +96,7 @@ impl Replica {
             acknowledged: AtomicU64::new(0),
             synced: AtomicU64::new(0),
             heard_at: AtomicU64::new(now.0),
+            sync: Mutex::default(),
         }
     }
 
@@ -82,6 +112,16 @@ impl Replica {
     /// Takes note of how far it has come.
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Release);
+    }
+
+    /// Takes note of how its synchronization goes on; `None` when it has ended.
+    pub fn set_sync(&self, facts: Option<SyncFacts>) {
+        *self.sync.lock() = facts;
+    }
+
+    /// How its synchronization goes on, while one is at work.
+    pub fn sync(&self) -> Option<SyncFacts> {
+        *self.sync.lock()
     }
 
     /// Takes note of what it has: all up to an offset, and of that all up to another one in its

@@ -10,13 +10,14 @@
 //! end of what they have read.
 
 use super::backlog::Backlog;
+use super::pace::Pace;
 use super::parcel::{Parcel, Part};
 use super::sync::Wish;
 use crate::connection::Connection;
 use base::Steady;
 use replication::names::is_about_field_deadlines;
 use replication::{Names, Said};
-use session::{Phase, Refusal, Replica, StreamRequest};
+use session::{Phase, Refusal, Replica, StreamRequest, SyncFacts};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -119,6 +120,17 @@ pub struct Link {
     names: Option<(Names, u64)>,
     /// True from when its socket is full until events tell that it takes bytes.
     is_blocked: bool,
+    /// True if it was full since the last sample of its pace.
+    was_blocked: bool,
+    /// Bytes that were sent to it.
+    pub sent: u64,
+    pub pace: Pace,
+    /// True from its snapshot on until it has all of the stream for the first time.
+    pub is_syncing: bool,
+    /// True if it had all of the stream when it was last sent some.
+    pub has_caught_up: bool,
+    /// True once the log tells that it will never catch up.
+    pub has_warned: bool,
 }
 
 impl Link {
@@ -140,6 +152,12 @@ impl Link {
             lines: Vec::new(),
             names: None,
             is_blocked: false,
+            was_blocked: false,
+            sent: 0,
+            pace: Pace::default(),
+            is_syncing: false,
+            has_caught_up: false,
+            has_warned: false,
         }
     }
 
@@ -187,6 +205,21 @@ impl Link {
         }
     }
 
+    /// Has it take a snapshot.
+    pub fn take(&mut self, taking: Taking) {
+        self.state = State::Takes(taking);
+        self.replica.set_phase(Phase::Loads);
+        self.is_syncing = self.replica.follows();
+        if self.is_syncing {
+            self.replica.set_sync(Some(SyncFacts::default()));
+        }
+    }
+
+    /// Returns true if its socket was full since the last time, and it lacks something.
+    pub fn take_slow(&mut self) -> bool {
+        std::mem::replace(&mut self.was_blocked, self.is_blocked) && !self.has_caught_up
+    }
+
     /// Notes that its socket takes bytes again.
     pub fn unblock(&mut self) {
         self.is_blocked = false;
@@ -206,11 +239,25 @@ impl Link {
         let mut sent = 0;
         while sent < TURN_BYTES && !self.is_blocked {
             match self.step(backlog, limit, room)? {
-                0 => return Ok((sent, false)),
-                step => sent += step,
+                0 => {
+                    self.note_caught_up(limit);
+                    return Ok((sent, false));
+                }
+                step => {
+                    sent += step;
+                    self.sent += step as u64;
+                }
             }
         }
         Ok((sent, !self.is_blocked))
+    }
+
+    /// Notes whether it has all of the stream up to the limit, and ends its sync if it has.
+    fn note_caught_up(&mut self, limit: u64) {
+        self.has_caught_up = matches!(self.state, State::Follows(at) if at >= limit);
+        if self.has_caught_up && std::mem::take(&mut self.is_syncing) {
+            self.replica.set_sync(None);
+        }
     }
 
     /// Sends once. Returns zero if there is nothing to be sent, or the socket is full.
@@ -328,7 +375,7 @@ impl Link {
                 Ok(sent)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.is_blocked = true;
+                (self.is_blocked, self.was_blocked) = (true, true);
                 Ok(0)
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),

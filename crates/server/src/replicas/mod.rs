@@ -27,10 +27,12 @@ mod admission;
 mod backlog;
 mod failover;
 mod link;
+mod pace;
 mod parcel;
 mod sender;
 mod sync;
 mod syncing;
+mod throttle;
 mod upkeep;
 
 pub use sender::{ReplicaSender, new_id};

@@ -6,7 +6,6 @@ use super::sender::{SenderThread, Sync, new_id};
 use super::sync::{Cut, SyncJob, Wish};
 use base::Steady;
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use session::Phase;
 use settings::general::DIR;
 use settings::replication as rows;
 use std::path::PathBuf;
@@ -107,14 +106,13 @@ impl SenderThread {
             let mark = if takes_mark { new_id().ok() } else { None };
             let mark = mark.and_then(|id| id.as_str().as_bytes().try_into().ok());
             self.instance.replicas.syncs.full.fetch_add(1, Relaxed);
-            link.state = State::Takes(Taking {
+            link.take(Taking {
                 parcel: Arc::clone(&sync.parcel),
                 place: 0,
                 mark,
                 has_begun: false,
                 offset: cut.position,
             });
-            link.replica.set_phase(Phase::Loads);
             if !link.is_old
                 && let Err(reason) = link.say(&line)
             {

@@ -112,6 +112,7 @@ impl SenderThread {
             }
         }
         gone.into_iter().for_each(|(token, reason)| self.close(token, &reason));
+        self.look_at_paces(now);
         // While the server ends or fails over the offset stands still.
         let puts = !self.journal.reasons.follows() && !self.instance.clients.postpones_writes();
         if puts && self.has_online() && now.since(self.pinged_at) >= period {

@@ -4,7 +4,7 @@ use super::text::Text;
 use crate::replication::role;
 use base::Steady;
 use command::Call;
-use session::{LinkState, Phase};
+use session::{LinkState, Outlook, Phase, SyncFacts};
 use settings::replication::{
     MIN_REPLICAS_MAX_LAG, MIN_REPLICAS_TO_WRITE, REPL_BACKLOG_SIZE, REPLICA_ANNOUNCED,
     REPLICA_HIDES_UNSYNCED, REPLICA_PRIORITY, REPLICA_READ_ONLY,
@@ -55,6 +55,26 @@ pub(super) fn replication(text: &mut Text, call: &mut Call<'_>) {
         ("repl_backlog_histlen", &if is_kept { offset.saturating_sub(first) } else { 0 }),
         ("repl_backlog_file_bytes", &backlog.bytes_in_files.load(Relaxed)),
     ]);
+    for (at, replica) in all.iter().enumerate() {
+        if let Some(facts) = replica.sync() {
+            sync(text, at, facts);
+        }
+    }
+}
+
+/// Tells how the full sync of a replica goes on.
+fn sync(text: &mut Text, at: usize, facts: SyncFacts) {
+    let SyncFacts { sent, left, rate, write_rate, outlook } = facts;
+    let left = left.map_or_else(|| "unknown".to_owned(), |left| left.to_string());
+    let caught_up = match outlook {
+        Outlook::Unknown => "unknown".to_owned(),
+        Outlook::Never => "never".to_owned(),
+        Outlook::Seconds(seconds) => seconds.to_string(),
+    };
+    text.line(format_args!(
+        "repl_sync{at}:sent_bytes={sent},left_bytes={left},bytes_per_sec={rate},\
+         written_bytes_per_sec={write_rate},seconds_to_catch_up={caught_up}"
+    ));
 }
 
 /// Tells of the primary that is followed, and of the link to it.
