@@ -15,6 +15,8 @@ from replicas import VALKEY, Replica, fields, primary
 from run import PATIENCE, run
 
 MIB = 1 << 20
+# Bytes a second: of a replica, and of a writer that nobody holds up.
+READ, WRITTEN = 4 * MIB, 6 * MIB
 
 
 class SlowReplica:
@@ -69,6 +71,32 @@ class SlowReplica:
         self.thread.join(PATIENCE)
 
 
+class Writer:
+    """A client that writes so many bytes a second, if it is not held up, to few keys."""
+
+    def __init__(self, server, rate):
+        self.db, self.rate, self.is_over, self.written = server.connect(), rate, threading.Event(), 0
+        self.longest = 0
+        self.thread = threading.Thread(target=self.write, daemon=True)
+        self.thread.start()
+
+    def write(self):
+        value, before = random.Random(7).randbytes(64 << 10), time.monotonic()
+        while not self.is_over.is_set():
+            began = time.monotonic()
+            assert self.db.command("SET", "k%d" % (self.written % 5), value) == b"OK"
+            self.longest = max(self.longest, time.monotonic() - began)
+            self.written += len(value)
+            self.is_over.wait(max(0, before + self.written / self.rate - time.monotonic()))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.thread.join(PATIENCE)
+
+
 def sync(server):
     """What INFO tells of the full sync at work; empty where there is none."""
     line = fields(server.db, "replication").get("repl_sync0", "")
@@ -89,6 +117,37 @@ def info_tells_how_a_full_sync_goes_on_and_when_it_will_have_ended():
             server.until(lambda: not sync(server))
             assert ",state=online," in fields(server.db, "replication")["slave0"]
         assert "never catch up" not in server.output.read_text()
+        lines = server.db.command("INFO", "replication").decode().split()
+        assert lines[-1] == "repl_throttled_writers:0", "own lines stand at the end"
+
+
+def writers_are_slowed_down_for_a_replica_that_would_never_catch_up_if_that_is_asked_for():
+    with primary("--rdbcompression", "no", "--threads", "2", "--repl-backlog-size", "1mb") as server:
+        value = random.Random(1).randbytes(MIB)
+        for number in range(12):  # more than the system keeps for a connection
+            server.db.command("SET", "before%d" % number, value)
+        with Writer(server, WRITTEN) as writer, Writer(server, MIB // 4) as other:
+            server.until(lambda: writer.written > MIB)
+            with SlowReplica(server, READ):
+                server.until(lambda: sync(server).get("seconds_to_catch_up") == "never")
+                is_warned = lambda: server.output.read_text().count("at these rates it will never catch up")
+                server.until(lambda: is_warned() == 1)
+                behind, began = int(sync(server)["left_bytes"]), writer.written
+                server.until(lambda: writer.written > began + 2 * WRITTEN)
+                assert int(sync(server)["left_bytes"]) > behind + MIB, "without help it falls behind further"
+                assert fields(server.db, "replication")["repl_throttled_writers"] == "0"
+                assert server.db.command("CONFIG", "SET", "repl-throttle-writers", "yes") == b"OK"
+                server.until(lambda: fields(server.db, "replication")["repl_throttled_writers"] == "1")
+                writer.longest, before = 0, (writer.written, other.written)
+                server.until(lambda: not sync(server))
+                server.until(lambda: fields(server.db, "replication")["repl_throttled_writers"] == "0" or sync(server) == {})
+                assert is_warned() == 1, "the log tells it once"
+                assert writer.longest < 3, "nobody waits for long at a stretch: %.1f s" % writer.longest
+                assert writer.written > before[0] and other.written > before[1], "nobody is shut out"
+                assert "Writers are slowed down" in server.output.read_text() and "has caught up: writers go on" in server.output.read_text()
+            server.until(lambda: fields(server.db, "replication")["repl_throttled_writers"] == "0")
+            began = writer.written
+            server.until(lambda: writer.written > began + WRITTEN)
 
 
 if __name__ == "__main__":

@@ -244,6 +244,8 @@ pub struct Replicas {
     pub syncs: SyncCounts,
     /// The failover at work.
     pub failover: Failover,
+    /// True while writers are slowed down for a replica.
+    pub throttles_writers: AtomicBool,
     stream: OnceLock<Box<dyn Stream>>,
 }
 

@@ -83,6 +83,8 @@ pub struct Journal {
     pub(super) cut: CutMark,
     /// How often changes went on that were stalled.
     pub(super) resumes: AtomicU64,
+    /// Position beyond which writers wait for a replica; `u64::MAX` while they wait for none.
+    writers_end: AtomicU64,
     pub(super) unselected: Unselected,
     pub(super) asked: Asked,
     /// The thread that serves replicas, once it runs.
@@ -153,6 +155,7 @@ impl Journal {
             kept_max: AtomicU64::new(KEPT_MAX),
             cut: CutMark::default(),
             resumes: AtomicU64::new(0),
+            writers_end: AtomicU64::new(u64::MAX),
             unselected: Unselected::default(),
             asked: Asked::default(),
             door: OnceLock::new(),
@@ -196,9 +199,10 @@ impl Journal {
     pub fn after_batch(&self, instance: &Instance) {
         let (pending, has_files) = (self.pending_bytes(), self.reasons.has(Reason::FILES));
         let is_behind = has_files && pending > self.budget.load(Relaxed) && !is_failing(instance);
-        if is_behind || instance.store.stalls_writers() {
+        if is_behind || instance.store.stalls_writers() || self.is_beyond_end() {
             instance.clients.stall_changes();
-            return self.rest.end_if(true);
+            self.rest.end_if(true);
+            return self.nudge_sender();
         }
         if has_files {
             self.rest.end_if(pending >= WAKE_BYTES || self.delays_replies.load(Relaxed));
@@ -331,7 +335,8 @@ impl Journal {
     /// Lets changes go on that were stalled, if there is room for them again, or if they are
     /// refused from now on. To be called by each thread that has made room.
     pub fn let_changes_go_on(&self, instance: &Instance) {
-        if !instance.clients.stalls_changes() || instance.store.stalls_writers() {
+        let is_held = instance.store.stalls_writers() || self.is_beyond_end();
+        if !instance.clients.stalls_changes() || is_held {
             return;
         }
         let has_room = self.pending_bytes() <= self.budget.load(Relaxed) / 4 * 3;
@@ -339,6 +344,21 @@ impl Journal {
             self.resumes.fetch_add(1, Relaxed);
             instance.clients.resume_changes();
         }
+    }
+
+    /// Position beyond which writers wait for a replica.
+    pub fn writers_may_go_to(&self) -> u64 {
+        self.writers_end.load(Relaxed)
+    }
+
+    /// Lets writers go on up to a position, and lets those go on that wait if it is not reached.
+    pub fn let_writers_go_to(&self, position: u64, instance: &Instance) {
+        self.writers_end.store(position, Relaxed);
+        self.let_changes_go_on(instance);
+    }
+
+    fn is_beyond_end(&self) -> bool {
+        self.tail() > self.writers_end.load(Relaxed)
     }
 
     /// Bounds the memory of the stream by the data that there is, and by `maxmemory`.

@@ -131,6 +131,10 @@ pub struct Link {
     pub has_caught_up: bool,
     /// True once the log tells that it will never catch up.
     pub has_warned: bool,
+    /// True while writers are slowed down for it.
+    pub is_waited_for: bool,
+    /// Bytes for which they have been let go on.
+    pub paid: u64,
 }
 
 impl Link {
@@ -158,6 +162,8 @@ impl Link {
             is_syncing: false,
             has_caught_up: false,
             has_warned: false,
+            is_waited_for: false,
+            paid: 0,
         }
     }
 

@@ -52,6 +52,15 @@ impl Pace {
     }
 }
 
+/// How far writers may go while they are slowed down.
+#[derive(Debug, Default)]
+pub struct Throttle {
+    /// When they were last let go on.
+    pub at: Option<Steady>,
+    /// Since when they wait.
+    pub waits_since: Option<Steady>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,7 @@
 
 use super::backlog::Backlog;
 use super::link::{Gone, Link, State, TURN_BYTES, name};
+use super::pace::Throttle;
 use super::parcel::Parcel;
 use super::sync::Cut;
 use crate::door::Door;
@@ -74,6 +75,7 @@ pub struct SenderThread {
     pub(super) in_files: Option<BeforeStart>,
     /// Replicas for which there was no snapshot, and until when each rests: it asks again at once.
     pub(super) unserved: HashMap<String, Steady>,
+    pub(super) throttle: Throttle,
     room: Vec<u8>,
     ciphertext: Vec<u8>,
     quiet_rounds: u32,
@@ -171,6 +173,7 @@ impl ReplicaSender {
             lost: Vec::new(),
             in_files: None,
             unserved: HashMap::new(),
+            throttle: Throttle::default(),
             room: vec![0; TURN_BYTES],
             ciphertext: Vec::new(),
             quiet_rounds: 0,
@@ -278,6 +281,7 @@ impl SenderThread {
         self.follow_failover(now);
         self.follow_handovers(now);
         self.begin_sync(now);
+        self.pace_writers(now);
         if now.since(self.looked_at) >= LOOK_MILLIS {
             self.looked_at = now;
             self.look(now);

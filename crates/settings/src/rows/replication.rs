@@ -32,6 +32,10 @@ super::declare::rows! { from super::tls::END;
     REPL_PING_REPLICA_PERIOD: u32 = integer("repl-ping-replica-period", 1..=INT_MAX, 10,
         "Seconds between two PINGs in the stream, by which replicas know that their primary lives.")
         .alias("repl-ping-slave-period");
+    REPL_THROTTLE_WRITERS: bool = yes_no("repl-throttle-writers", false,
+        "Slow all writers down while a replica takes less than they write, until it has caught up: \
+         they put half of what it takes, and wait a second at most at a stretch. Otherwise what it \
+         lacks is kept in files up to `repl-disk-max`, and then it is given up.");
     REPL_DISABLE_TCP_NODELAY: bool = yes_no("repl-disable-tcp-nodelay", false,
         "Send to replicas in fewer packets, and up to 40 milliseconds later.");
     MIN_REPLICAS_TO_WRITE: u32 = integer("min-replicas-to-write", 0..=INT_MAX, 0,

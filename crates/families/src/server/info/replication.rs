@@ -54,6 +54,7 @@ pub(super) fn replication(text: &mut Text, call: &mut Call<'_>) {
         ("repl_backlog_first_byte_offset", &if is_kept { first + 1 } else { 0 }),
         ("repl_backlog_histlen", &if is_kept { offset.saturating_sub(first) } else { 0 }),
         ("repl_backlog_file_bytes", &backlog.bytes_in_files.load(Relaxed)),
+        ("repl_throttled_writers", &u8::from(replicas.throttles_writers.load(Relaxed))),
     ]);
     for (at, replica) in all.iter().enumerate() {
         if let Some(facts) = replica.sync() {
