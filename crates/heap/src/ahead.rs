@@ -76,7 +76,7 @@ impl Heap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, Head, Purpose};
+    use crate::{Draft, Head, NoAttributes, Purpose};
     use base::{KeyspaceId, Location, Millis};
 
     /// Appends records of `bytes` in total, and returns the location of the last one.
@@ -92,6 +92,7 @@ mod tests {
             value_len,
             room,
             deadline,
+            attributes: NoAttributes,
         };
         let until = head.appended_bytes() + bytes;
         loop {

@@ -1,7 +1,7 @@
 //! Heads: append positions, each with an open segment.
 
 use crate::pool::{OutOfSpace, Purpose};
-use crate::record::{Draft, Footprint, Record};
+use crate::record::{Draft, DraftAttributes, Footprint, Record};
 use crate::segment::SegmentState;
 use crate::{DEDICATED_BYTES, HEAD_BYTES_MIN, Heap};
 use base::{Location, Millis, SegmentId};
@@ -83,10 +83,10 @@ impl Head {
     /// # Errors
     /// When no segment is available for `purpose`; nothing was appended then.
     #[inline]
-    pub fn append(
+    pub fn append<A: DraftAttributes>(
         &mut self,
         heap: &Heap,
-        draft: &Draft<'_>,
+        draft: &Draft<'_, A>,
         purpose: Purpose,
         now: Millis,
         fill: impl FnOnce(&mut [u8]),
@@ -146,7 +146,13 @@ impl Head {
     }
 
     #[inline]
-    fn count(&self, heap: &Heap, at: Location, draft: &Draft<'_>, now: Millis) {
+    fn count<A: DraftAttributes>(
+        &self,
+        heap: &Heap,
+        at: Location,
+        draft: &Draft<'_, A>,
+        now: Millis,
+    ) {
         let segment = heap.segment(at.segment());
         // Only this head writes these counts, so they need no atomic addition.
         if let Some(open) = self.open.as_ref().filter(|open| open.id == at.segment()) {
@@ -267,6 +273,7 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NoAttributes;
     use base::KeyspaceId;
 
     const NOW: Millis = Millis(1);
@@ -284,6 +291,7 @@ mod tests {
             value_len: 2_000,
             room: 2_000,
             deadline: None,
+            attributes: NoAttributes,
         };
         for _ in 0..2_000 {
             // As much as a change to a tree may need, which mostly needs one record.

@@ -31,7 +31,9 @@ pub use head::Head;
 pub use pin::{HeapOwner, Pinned};
 pub use pool::{OutOfSpace, Purpose};
 pub use profit::{GROWTH_PART, ReclaimPolicy, Trim};
-pub use record::{Draft, Footprint, RECORD_OVERHEAD_MAX, Record};
+pub use record::{
+    Attributes, Draft, DraftAttributes, Footprint, NoAttributes, RECORD_OVERHEAD_MAX, Record,
+};
 pub use segment::{SegmentFacts, SegmentState};
 pub use victim::{Owner, Victim};
 

@@ -156,7 +156,7 @@ impl Heap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Draft, Head, Purpose};
+    use crate::{Draft, Head, NoAttributes, Purpose};
     use base::{KeyspaceId, Millis};
 
     fn append(heap: &Heap, head: &mut Head, value: &[u8]) -> (Location, crate::Footprint) {
@@ -169,6 +169,7 @@ mod tests {
             value_len: value.len(),
             room: value.len(),
             deadline: None,
+            attributes: NoAttributes,
         };
         let fill = |to: &mut [u8]| to.copy_from_slice(value);
         let at = head.append(heap, &draft, Purpose::Write, Millis(1), fill).expect("room");

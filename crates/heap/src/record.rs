@@ -1,29 +1,34 @@
 //! One record: contiguous bytes in a segment.
 //!
 //! ```text
-//! | form 1 | state 1 | keyspace 1-2 | key len 1-4 | room len 1-4 | deadline 0-8 | key | room |
+//! | form 1 | state 1 | keyspace 1-2 | key len 1-4 | shape 0-1 | room len 1-4 | attributes 0-13
+//!                                                                | deadline 0-8 | key | room |
 //!
-//! room   | value | slack |
+//! attributes | flags 0-4 | CAS 0, 8 | marks 0-1 |
+//! room       | value | slack |
 //! ```
-//! `form` says which of the widths are taken. Form, lengths and key never change after the append;
-//! `state`, deadline and value change in place under the owner's lock. The room is fixed too: a
-//! value that shrinks leaves slack, whose size stands in its own last bytes.
+//! `form` says which of the widths are taken, and whether there is a shape, which says the same of
+//! attributes. Form, shape, lengths and key never change after the append; `state`, attributes,
+//! deadline and value change in place under the owner's lock. The room is fixed too: a value that
+//! shrinks leaves slack, whose size stands in its own last bytes.
 
+mod attributes;
 mod draft;
 mod layout;
 
+pub use attributes::{Attributes, DraftAttributes, NoAttributes};
 pub use draft::{Draft, Footprint};
 
 use base::{KeyspaceId, Millis};
 use layout::{
-    DEADLINE_BYTES, FAR, FAR_DEADLINE_BYTES, FORM_DEADLINE, FORM_LARGE_NODE, FORM_NODE,
-    FORM_RECORD, FORM_WIDE_KEYSPACE, Parts, STATE_SLACK, STATE_VALUE_TAG, deadline_width, get,
-    large_node_parts, narrow_parts, read_slack, wide_parts, write_slack,
+    DEADLINE_BYTES, EXTRAS_DEADLINE, FAR, FAR_DEADLINE_BYTES, FORM_DEADLINE, FORM_LARGE_NODE,
+    FORM_NODE, FORM_RECORD, FORM_WIDE_KEYSPACE, Parts, STATE_SLACK, STATE_VALUE_TAG,
+    deadline_width, get, large_node_parts, narrow_parts, read_slack, wide_parts, write_slack,
 };
 use std::marker::PhantomData;
 
 /// Most bytes that a record takes besides its key and value.
-pub const RECORD_OVERHEAD_MAX: usize = 32;
+pub const RECORD_OVERHEAD_MAX: usize = 36;
 
 /// View of a record in its segment. Safe methods read what never changes; unsafe ones read and
 /// write what changes in place, and their callers hold the owner's lock.
@@ -116,6 +121,13 @@ impl<'h> Record<'h> {
         narrow::to_usize(self.parts.room)
     }
 
+    /// Returns true if the record has room for a deadline, attributes, or both: what changes with
+    /// the value.
+    #[inline]
+    pub fn has_extras(&self) -> bool {
+        self.parts.extras != 0
+    }
+
     /// Returns true if the record has room for a deadline.
     #[inline]
     pub fn has_deadline_room(&self) -> bool {
@@ -138,7 +150,13 @@ impl<'h> Record<'h> {
 
     #[inline]
     fn deadline_room(&self) -> usize {
-        narrow::to_usize(self.parts.key - self.parts.deadline)
+        narrow::to_usize(self.parts.extras & EXTRAS_DEADLINE)
+    }
+
+    /// The first byte of the deadline.
+    #[inline]
+    fn deadline_begin(&self) -> *mut u8 {
+        self.begin.wrapping_add(narrow::to_usize(self.parts.key) - self.deadline_room())
     }
 
     /// The store's seven bits: kind and encoding of the value.
@@ -164,7 +182,7 @@ impl<'h> Record<'h> {
         let mut bytes = [0; 8];
         // SAFETY: the deadline's bytes belong to the record; the lock excludes writers.
         unsafe {
-            let from = self.begin.add(narrow::to_usize(self.parts.deadline));
+            let from = self.deadline_begin();
             if is_far {
                 bytes.as_mut_ptr().copy_from_nonoverlapping(from, FAR_DEADLINE_BYTES);
             } else {
@@ -186,7 +204,7 @@ impl<'h> Record<'h> {
         let bytes = deadline.unwrap_or(Millis::MAX).0.to_le_bytes();
         // SAFETY: as the caller says.
         unsafe {
-            let to = self.begin.add(narrow::to_usize(self.parts.deadline));
+            let to = self.deadline_begin();
             to.copy_from_nonoverlapping(bytes.as_ptr(), self.deadline_room());
         }
     }
@@ -277,104 +295,4 @@ impl<'h> Record<'h> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn round_trip(draft: Draft<'_>, value: &[u8]) {
-        let mut bytes = vec![0xAA; draft.extent() + 8];
-        // SAFETY: the buffer is as large as the record and nobody else knows of it.
-        unsafe {
-            draft.write(bytes.as_mut_ptr());
-            let record = Record::at(bytes.as_mut_ptr());
-            record.set_value_len(value.len(), draft.value_tag);
-            record.value_mut().copy_from_slice(value);
-            assert_eq!(record.is_node(), draft.is_node);
-            assert_eq!(record.keyspace(), draft.keyspace);
-            assert_eq!(record.key(), draft.key);
-            assert_eq!(record.value(), value);
-            assert_eq!(record.value_tag(), draft.value_tag);
-            assert_eq!(record.deadline(), draft.deadline);
-            assert_eq!(record.extent() as usize, draft.extent());
-            assert_eq!(record.slack(), draft.room - value.len());
-        }
-        assert_eq!(bytes[draft.extent()..], [0xAA; 8]);
-    }
-
-    #[test]
-    fn every_width_of_header_reads_back_what_was_written() {
-        let lengths = [0, 1, 16, 255, 256, 300, 65_535, 65_536];
-        for keyspace in [0, 255, 256, u16::MAX].map(KeyspaceId) {
-            for key_len in [0, 1, 255, 256, 70_000] {
-                for value_len in lengths {
-                    for slack in [0, 1, 254, 255, 256, 70_000] {
-                        let deadlines = [1_700_000_000_000, FAR.0 - 1, FAR.0, 1 << 62];
-                        for deadline in [None].into_iter().chain(deadlines.map(Some)) {
-                            let deadline = deadline.map(Millis);
-                            let (key, value) = (vec![b'k'; key_len], vec![b'v'; value_len]);
-                            let draft = Draft {
-                                is_node: key_len == 1,
-                                grows: false,
-                                keyspace,
-                                value_tag: 0x55,
-                                key: &key,
-                                value_len,
-                                room: value_len + slack,
-                                deadline,
-                            };
-                            round_trip(draft, &value);
-                        }
-                    }
-                }
-                if cfg!(miri) {
-                    break;
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn sixteen_and_sixteen_bytes_take_five_more() {
-        let draft = Draft {
-            is_node: false,
-            grows: false,
-            keyspace: KeyspaceId(0),
-            value_tag: 0,
-            key: &[b'k'; 16],
-            value_len: 16,
-            room: 16,
-            deadline: None,
-        };
-        assert_eq!(draft.extent(), 37);
-        assert_eq!(Draft { deadline: Some(Millis(1)), ..draft }.extent(), 43);
-        assert_eq!(Draft { deadline: Some(FAR), ..draft }.extent(), 45);
-    }
-
-    #[test]
-    fn a_deadline_is_changed_in_place_where_it_fits() {
-        let (near, far) = (Some(Millis(FAR.0 - 1)), Some(Millis(i64::MAX as u64)));
-        for (first, fitting) in [(near, [near, None, near]), (far, [near, None, far])] {
-            let draft = Draft {
-                is_node: false,
-                grows: false,
-                keyspace: KeyspaceId(0),
-                value_tag: 0,
-                key: b"k",
-                value_len: 0,
-                room: 0,
-                deadline: first,
-            };
-            let mut bytes = vec![0; draft.extent()];
-            // SAFETY: the buffer is as large as the record and nobody else knows of it.
-            unsafe {
-                draft.write(bytes.as_mut_ptr());
-                let record = Record::at(bytes.as_mut_ptr());
-                assert_eq!(record.fits_deadline(far), first == far);
-                for deadline in fitting {
-                    assert!(record.fits_deadline(deadline));
-                    record.set_deadline(deadline);
-                    assert_eq!((record.deadline(), record.key()), (deadline, &b"k"[..]));
-                }
-            }
-        }
-    }
-}
+mod tests;

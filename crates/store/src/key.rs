@@ -160,7 +160,8 @@ impl Encoding {
 /// Value tag: seven bits of a record that belong to the store.
 ///
 /// ```text
-/// | is tree 1 | encoding 3 | kind 3 |
+/// | is tree 1 | encoding 3 | kind 3 |                       of a collection
+/// | is tree 1 | is fetched 1 | encoding 2 | kind 3 |        of a string
 /// ```
 /// A hash with fields that expire has a kind of its own here and in the index, so that the sweep
 /// over deadlines looks at it. So has a string in chunks, so that one look tells it from others.
@@ -176,6 +177,11 @@ const CODE_INTSET: u8 = 4;
 const CODE_LARGE: u8 = 5;
 const CODE_SHIFT: u8 = 3;
 const IS_TREE: u8 = 1 << 6;
+/// Bit of a string that a client of Memcached has fetched; strings need no more than two bits for
+/// their encoding.
+const IS_FETCHED: u8 = 1 << 5;
+const STRING_CODES: u8 = 3;
+const _: () = assert!((CODE_RAW | CODE_EMBEDDED | CODE_INT) & !STRING_CODES == 0);
 const KIND_BITS: u8 = 7;
 /// Kind bits of a string in chunks.
 const LONG_STRING: u8 = 7;
@@ -219,6 +225,26 @@ impl ValueTag {
         self.0 & KIND_BITS == Kind::String as u8
     }
 
+    /// Returns true for a string that was fetched.
+    #[inline]
+    pub fn is_fetched(self) -> bool {
+        self.kind() == Kind::String && self.0 & IS_FETCHED != 0
+    }
+
+    /// Value tag of the same string, fetched.
+    #[inline]
+    pub fn with_fetched(self) -> ValueTag {
+        debug_assert!(self.kind() == Kind::String);
+        ValueTag(self.0 | IS_FETCHED)
+    }
+
+    /// Value tag of a string that was changed, fetched if it was before.
+    #[inline]
+    pub fn fetched_as(self, before: ValueTag) -> ValueTag {
+        debug_assert!(self.kind() == Kind::String && before.kind() == Kind::String);
+        ValueTag(self.0 | before.0 & IS_FETCHED)
+    }
+
     /// Returns true for a value that grows bit by bit.
     #[inline]
     pub fn grows(self) -> bool {
@@ -243,7 +269,9 @@ impl ValueTag {
 
     #[inline]
     pub fn encoding(self) -> Encoding {
-        match (self.0 >> CODE_SHIFT & 7, self.kind()) {
+        let (code, kind) = (self.0 >> CODE_SHIFT & 7, self.kind());
+        let code = if kind == Kind::String { code & STRING_CODES } else { code };
+        match (code, kind) {
             (CODE_RAW, _) => Encoding::Raw,
             (CODE_INT, _) => Encoding::Int,
             (CODE_LISTPACK, _) => Encoding::Listpack,

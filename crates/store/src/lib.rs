@@ -17,6 +17,7 @@
 mod access;
 mod aging;
 mod aside;
+mod attributes;
 mod beside;
 mod budget;
 mod cleaner;
@@ -42,6 +43,7 @@ pub mod value;
 
 pub use access::Access;
 pub use aside::Aside;
+pub use attributes::{Attributes, Cas};
 pub use beside::Beside;
 pub use budget::Limits;
 pub use counters::Totals;

@@ -1,8 +1,9 @@
 //! Description of a record to be appended, and how it is written.
 
+use super::attributes::{Attributes, DraftAttributes, NoAttributes};
 use super::layout::{
-    FORM_NODE, FORM_RECORD, FORM_ROOM_SHIFT, FORM_WIDE_KEY, FORM_WIDE_KEYSPACE, STATE_VALUE_TAG,
-    deadline_form, deadline_width, put, room_width,
+    FORM_NODE, FORM_RECORD, FORM_ROOM_SHIFT, FORM_SHAPED, FORM_WIDE_KEY, FORM_WIDE_KEYSPACE,
+    STATE_VALUE_TAG, attribute_bytes, deadline_form, deadline_width, put, room_width,
 };
 use base::{KeyspaceId, Millis};
 
@@ -15,9 +16,10 @@ pub struct Footprint {
     pub growth: u32,
 }
 
-/// Description of a record to be appended.
+/// Description of a record to be appended. Whether it has attributes is a matter of the type, so
+/// that most records cost nothing for them.
 #[derive(Clone, Copy, Debug)]
-pub struct Draft<'a> {
+pub struct Draft<'a, A = NoAttributes> {
     /// True for a node of a collection: a part of a value, whose key is not a user's.
     pub is_node: bool,
     /// True if the value grows bit by bit, so that its slack is growth room.
@@ -34,9 +36,20 @@ pub struct Draft<'a> {
     pub room: usize,
     /// Moment from which the record's key is gone.
     pub deadline: Option<Millis>,
+    /// Attributes of the value.
+    pub attributes: A,
 }
 
-impl Draft<'_> {
+impl<'a> Draft<'a> {
+    /// Returns the draft of the same record with attributes, if there are any.
+    pub fn with_attributes(self, attributes: Option<Attributes>) -> Draft<'a, Option<Attributes>> {
+        let Draft { is_node, grows, keyspace, value_tag, key, value_len, room, deadline, .. } =
+            self;
+        Draft { is_node, grows, keyspace, value_tag, key, value_len, room, deadline, attributes }
+    }
+}
+
+impl<A: DraftAttributes> Draft<'_, A> {
     /// Footprint that the record will have.
     #[inline]
     pub fn footprint(&self) -> Footprint {
@@ -56,7 +69,14 @@ impl Draft<'_> {
         let keyspace = 1 + usize::from(self.keyspace.0 > 0xff);
         let key = if self.key.len() > 0xff { 4 } else { 1 };
         let deadline = self.deadline.map_or(0, deadline_width);
-        2 + keyspace + key + (1 << room_width(self.room)) + deadline
+        let attributes = self.shape().map_or(0, |shape| 1 + attribute_bytes(shape));
+        2 + keyspace + key + (1 << room_width(self.room)) + attributes + deadline
+    }
+
+    /// The shape byte, if the record has attributes.
+    #[inline]
+    fn shape(&self) -> Option<u8> {
+        self.attributes.get().map(|attributes| attributes.shape() | room_width(self.room))
     }
 
     #[inline]
@@ -66,7 +86,7 @@ impl Draft<'_> {
             | if self.keyspace.0 > 0xff { FORM_WIDE_KEYSPACE } else { 0 }
             | if self.key.len() > 0xff { FORM_WIDE_KEY } else { 0 }
             | if self.is_node { FORM_NODE } else { 0 }
-            | room_width(self.room) << FORM_ROOM_SHIFT
+            | self.shape().map_or(room_width(self.room), |_| FORM_SHAPED) << FORM_ROOM_SHIFT
     }
 
     /// Writes everything but the value to `to`.
@@ -83,7 +103,16 @@ impl Draft<'_> {
             end = put(end, u32::from(self.keyspace.0), 1 + usize::from(self.keyspace.0 > 0xff));
             end =
                 put(end, narrow::to_u32(self.key.len()), if self.key.len() > 0xff { 4 } else { 1 });
+            if let Some(shape) = self.shape() {
+                end.write(shape);
+                end = end.add(1);
+            }
             end = put(end, narrow::to_u32(self.room), 1 << room_width(self.room));
+            if let Some(attributes) = self.attributes.get() {
+                let shape = attributes.shape();
+                attributes.write(end, shape);
+                end = end.add(attribute_bytes(shape));
+            }
             if let Some(deadline) = self.deadline {
                 let width = deadline_width(deadline);
                 end.copy_from_nonoverlapping(deadline.0.to_le_bytes().as_ptr(), width);

@@ -7,13 +7,28 @@ pub(super) const FORM_RECORD: u8 = 1 << 0;
 pub(super) const FORM_DEADLINE: u8 = 1 << 1;
 pub(super) const FORM_WIDE_KEYSPACE: u8 = 1 << 2;
 pub(super) const FORM_WIDE_KEY: u8 = 1 << 3;
-/// Position of the two bits that give the width of the room's length: one, two or four bytes.
+/// Position of the two bits that give the width of the room's length: one, two or four bytes, or
+/// [`FORM_SHAPED`].
 pub(super) const FORM_ROOM_SHIFT: u8 = 4;
 pub(super) const FORM_ROOM: u8 = 3;
+/// Their value in a record with attributes, whose shape byte gives the width.
+pub(super) const FORM_SHAPED: u8 = 3;
 pub(super) const FORM_NODE: u8 = 1 << 6;
 pub(super) const FORM_FAR_DEADLINE: u8 = 1 << 7;
 /// Form of most nodes of collections: a room's length of two bytes, nothing else wide.
 pub(super) const FORM_LARGE_NODE: u8 = FORM_RECORD | FORM_NODE | 1 << FORM_ROOM_SHIFT;
+
+/// Bits of a shape byte that give the width of the room's length, as those of a form do.
+pub(super) const SHAPE_ROOM: u8 = 3;
+/// Position of the two bits that give the width of the flags: none, one, two or four bytes.
+pub(super) const SHAPE_FLAGS_SHIFT: u8 = 2;
+pub(super) const SHAPE_FLAGS: u8 = 3;
+/// Bit of a record with a place for a CAS value.
+pub(super) const SHAPE_CAS: u8 = 1 << 4;
+/// Bit of a record with a byte of marks.
+pub(super) const SHAPE_MARKS: u8 = 1 << 5;
+/// Bytes of the place for a CAS value.
+pub(super) const CAS_BYTES: usize = 8;
 
 pub(super) const STATE_SLACK: u8 = 1 << 7;
 /// Mask of the seven bits that belong to the store: kind and encoding of the value.
@@ -27,11 +42,19 @@ pub(super) const FAR: Millis = Millis((1 << 48) - 1);
 /// Last byte of slack whose size does not fit into one byte; the size is in the four bytes before.
 pub(super) const SLACK_WIDE: u8 = 255;
 
+/// Bits of `Parts::extras` that hold the width of the deadline in bytes.
+pub(super) const EXTRAS_DEADLINE: u64 = 15;
+/// Bit of a record with attributes.
+pub(super) const EXTRAS_ATTRIBUTES: u64 = 1 << 4;
+/// Position of its shape byte.
+pub(super) const EXTRAS_SHAPE_SHIFT: u64 = 8;
+
 /// Offsets of a record's parts, from its begin, and the room of its value. Whole words, since the
 /// processor is slow to read back as one word what was written as two.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts {
-    pub(super) deadline: u64,
+    /// What stands right before the key: zero for nothing, so that one comparison tells.
+    pub(super) extras: u64,
     pub(super) key: u64,
     pub(super) value: u64,
     pub(super) room: u64,
@@ -84,7 +107,7 @@ pub(super) unsafe fn narrow_parts(begin: *const u8, form: u8) -> Parts {
     let deadline_bytes = if form & FORM_DEADLINE != 0 { DEADLINE_BYTES as u64 } else { 0 };
     // SAFETY: as the caller says.
     let (key, room) = unsafe { (u64::from(begin.add(3).read()), u64::from(begin.add(4).read())) };
-    Parts { deadline: 5, key: 5 + deadline_bytes, value: 5 + deadline_bytes + key, room }
+    Parts { extras: deadline_bytes, key: 5 + deadline_bytes, value: 5 + deadline_bytes + key, room }
 }
 
 /// # Safety
@@ -93,7 +116,7 @@ pub(super) unsafe fn narrow_parts(begin: *const u8, form: u8) -> Parts {
 pub(super) unsafe fn large_node_parts(begin: *const u8) -> Parts {
     // SAFETY: as the caller says.
     let (key, room) = unsafe { (u64::from(begin.add(3).read()), get(begin.add(4), 2)) };
-    Parts { deadline: 6, key: 6, value: 6 + key, room: u64::from(room) }
+    Parts { extras: 0, key: 6, value: 6 + key, room: u64::from(room) }
 }
 
 /// # Safety
@@ -106,15 +129,44 @@ pub(super) unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
             * (FAR_DEADLINE_BYTES - DEADLINE_BYTES);
     let key_at = 3 + usize::from(form & FORM_WIDE_KEYSPACE != 0);
     let key_width = if form & FORM_WIDE_KEY != 0 { 4 } else { 1 };
-    let room_at = key_at + key_width;
-    let room_width = 1 << (form >> FORM_ROOM_SHIFT & FORM_ROOM);
-    let deadline = room_at + room_width;
+    let (mut room_at, mut extras) = (key_at + key_width, deadline_bytes as u64);
+    let mut shape = form >> FORM_ROOM_SHIFT & FORM_ROOM;
+    if shape == FORM_SHAPED {
+        // SAFETY: a record of this form has the byte.
+        shape = unsafe { begin.add(room_at).read() };
+        room_at += 1;
+        extras |= EXTRAS_ATTRIBUTES | u64::from(shape) << EXTRAS_SHAPE_SHIFT;
+    }
+    let room_width = 1 << (shape & SHAPE_ROOM);
+    let key_begin = (room_at + room_width + attribute_bytes(shape) + deadline_bytes) as u64;
     // SAFETY: as the caller says.
     let (key, room) =
         unsafe { (get(begin.add(key_at), key_width), get(begin.add(room_at), room_width)) };
-    let (key, room) = (u64::from(key), u64::from(room));
-    let key_begin = (deadline + deadline_bytes) as u64;
-    Parts { deadline: deadline as u64, key: key_begin, value: key_begin + key, room }
+    Parts { extras, key: key_begin, value: key_begin + u64::from(key), room: u64::from(room) }
+}
+
+/// Bits that give the width of flags in a shape byte.
+#[inline]
+pub(super) fn flags_code(flags: u32) -> u8 {
+    match flags {
+        0 => 0,
+        1..=0xff => 1,
+        0x100..=0xffff => 2,
+        _ => 3,
+    }
+}
+
+/// Width of the flags in bytes.
+#[inline]
+pub(super) fn flags_width(shape: u8) -> usize {
+    (1 << (shape >> SHAPE_FLAGS_SHIFT & SHAPE_FLAGS)) >> 1
+}
+
+/// Bytes of all attributes behind the room's length.
+#[inline]
+pub(super) fn attribute_bytes(shape: u8) -> usize {
+    let cas = usize::from(shape & SHAPE_CAS) / usize::from(SHAPE_CAS) * CAS_BYTES;
+    flags_width(shape) + cas + usize::from(shape & SHAPE_MARKS) / usize::from(SHAPE_MARKS)
 }
 
 /// # Safety

@@ -3,8 +3,8 @@
 use base::units::SEGMENT_BYTES;
 use base::{KeyspaceId, Location, Millis, Random, SegmentId};
 use heap::{
-    DEDICATED_BYTES, Draft, Head, Heap, OutOfSpace, Purpose, ReclaimPolicy, SegmentState, Trim,
-    Victim,
+    Attributes, DEDICATED_BYTES, Draft, Head, Heap, NoAttributes, OutOfSpace, Purpose,
+    ReclaimPolicy, SegmentState, Trim, Victim,
 };
 use std::collections::BTreeMap;
 
@@ -20,6 +20,7 @@ struct Live {
     room: usize,
     value_tag: u8,
     deadline: Option<Millis>,
+    attributes: Option<Attributes>,
     grows: bool,
     live_bytes: u64,
 }
@@ -88,8 +89,18 @@ impl World {
             room: value_len + slack,
             value_tag: self.random.next() as u8 & 0x7f,
             deadline: self.random.one_in(3).then(|| Millis(self.random.next() >> 17)),
+            attributes: self.random.one_in(3).then(|| self.any_attributes()),
             grows: self.random.one_in(2),
             live_bytes: 0,
+        }
+    }
+
+    fn any_attributes(&mut self) -> Attributes {
+        let number = self.random.next();
+        Attributes {
+            flags: (number as u32) >> self.below(32),
+            cas: self.random.one_in(2).then_some(number),
+            marks: if self.random.one_in(2) { 0 } else { number as u8 },
         }
     }
 
@@ -151,6 +162,7 @@ impl World {
         let len = if self.random.one_in(3) { room } else { self.below(room + 1) };
         let value = self.any_bytes(len);
         let deadline = self.random.one_in(2).then_some(Millis(self.random.next() >> 16));
+        let attributes = self.any_attributes();
         let live = self.live.get_mut(&at).expect("alive");
         live.value_tag ^= 1;
         // SAFETY: alive, and this thread has the only use of it.
@@ -162,6 +174,10 @@ impl World {
             if record.has_deadline_room() && record.fits_deadline(deadline) {
                 record.set_deadline(deadline);
                 live.deadline = deadline;
+            }
+            if record.has_attributes() && record.fits_attributes(&attributes) {
+                record.set_attributes(&attributes);
+                live.attributes = record.attributes();
             }
             let after = record.footprint(live.grows);
             self.heap.change_footprint(at, before, after, self.now);
@@ -284,8 +300,8 @@ impl World {
                 assert_eq!((record.keyspace(), record.key()), (live.keyspace, &live.key[..]));
                 assert!(record.value() == live.value, "the value at {at:?}");
                 assert_eq!(
-                    (record.value_tag(), record.deadline()),
-                    (live.value_tag, live.deadline)
+                    (record.value_tag(), record.deadline(), record.attributes()),
+                    (live.value_tag, live.deadline, live.attributes)
                 );
                 assert_eq!(u64::from(record.live_bytes()), live.live_bytes);
                 assert_eq!(record.room(), live.room);
@@ -311,7 +327,7 @@ impl World {
     }
 }
 
-fn draft(record: &Live) -> Draft<'_> {
+fn draft(record: &Live) -> Draft<'_, Option<Attributes>> {
     Draft {
         is_node: false,
         grows: record.grows,
@@ -321,6 +337,7 @@ fn draft(record: &Live) -> Draft<'_> {
         value_len: record.value.len(),
         room: record.room,
         deadline: record.deadline,
+        attributes: record.attributes,
     }
 }
 
@@ -353,6 +370,7 @@ fn nothing_is_returned_while_everything_is_to_be_kept() {
         value_len: 100,
         room: 100,
         deadline: None,
+        attributes: NoAttributes,
     };
     let at = head.append(&heap, &record, Purpose::Write, Millis(1), |to| to.fill(1)).expect("room");
     head.seal(&heap);

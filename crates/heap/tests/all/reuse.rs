@@ -1,7 +1,7 @@
 //! A segment that empties is recycled once, however its last records die.
 
 use base::{KeyspaceId, Location, Millis};
-use heap::{Draft, Head, Heap, Purpose, SegmentState};
+use heap::{Draft, Head, Heap, NoAttributes, Purpose, SegmentState};
 use std::sync::Barrier;
 use std::thread;
 
@@ -19,6 +19,7 @@ fn record() -> Draft<'static> {
         value_len: VALUE,
         room: VALUE,
         deadline: None,
+        attributes: NoAttributes,
     }
 }
 

@@ -11,12 +11,14 @@ use super::collections::{CollectionId, Noted};
 use super::found::{Found, footprint_of};
 use super::guard::Guard;
 use super::shards::Shards;
-
 use super::thread_context::ThreadContext;
+use crate::attributes::{NextValue, when_moved};
 use crate::fault::NoSpace;
 use crate::key::{Expiry, Key, ValueTag};
 use base::{KeyspaceId, Location, Millis, Tick};
-use heap::{Draft, Footprint, GROWTH_PART, Head, Purpose, Record};
+use heap::{
+    Attributes, Draft, DraftAttributes, Footprint, GROWTH_PART, Head, NoAttributes, Purpose, Record,
+};
 use index::{Entry, EntrySlot, Index};
 
 /// Divisor of a string's length: a string that outgrows its room gets this part more.
@@ -50,7 +52,17 @@ pub(super) fn draft<'k>(
         value_len,
         room,
         deadline,
+        attributes: NoAttributes,
     }
+}
+
+/// A value that a key gets as a whole, with what stands beside it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WholeValue<'v> {
+    pub value_tag: ValueTag,
+    pub bytes: &'v [u8],
+    pub deadline: Option<Millis>,
+    pub attributes: Option<Attributes>,
 }
 
 /// Returns true if a value and a deadline can be written over those of `record`: they fit, and they
@@ -74,14 +86,14 @@ pub(super) struct Appended {
 }
 
 impl<'a> Guard<'a> {
-    /// Changes length, value tag and deadline of a record that has room for them. Returns its
-    /// entry.
+    /// Changes length, value tag and deadline of a record that has room for them, and what it keeps
+    /// of attributes. Returns its entry.
     #[inline]
     pub(super) fn update_in_place(
         &mut self,
         key: &Key<'_>,
         found: Found<'a>,
-        len: usize,
+        (len, next): (usize, NextValue),
         value_tag: ValueTag,
         deadline: Option<Millis>,
     ) -> Entry {
@@ -89,8 +101,14 @@ impl<'a> Guard<'a> {
         // SAFETY: the shard is locked, no slice of the value is in use, and it has the room.
         unsafe {
             found.record.set_value_len(len, value_tag.0);
-            if found.record.has_deadline_room() {
-                found.record.set_deadline(deadline);
+            // Most records have neither, so that this is the only question.
+            if found.record.has_extras() {
+                if found.record.has_deadline_room() {
+                    found.record.set_deadline(deadline);
+                }
+                if found.record.has_attributes() {
+                    found.set_attributes(next.attributes(found.attributes()));
+                }
             }
         }
         let after = footprint_of(&found);
@@ -120,10 +138,12 @@ impl<'a> Guard<'a> {
         self.before_writing(key, found.as_ref());
         if let Some(found) = found {
             if found.entry.kind() != 0 {
-                return self.replace_any(key, found, value_tag, value, deadline);
+                let value = WholeValue { value_tag, bytes: value, deadline, attributes: None };
+                return self.replace_any(key, Some(found), value);
             }
             if fits(&found.record, value.len(), deadline, value_tag) {
-                let entry = self.update_in_place(key, found, value.len(), value_tag, deadline);
+                let len = (value.len(), NextValue::Another);
+                let entry = self.update_in_place(key, found, len, value_tag, deadline);
                 found.bytes_mut().copy_from_slice(value);
                 return Ok(Appended { slot: found.slot, entry });
             }
@@ -132,26 +152,36 @@ impl<'a> Guard<'a> {
         self.append(key, found, &draft, |to| to.copy_from_slice(value))
     }
 
-    /// As `replace`, for values that are not strings in one piece.
+    /// As `replace`, for what is not a string in one piece without attributes. The change was
+    /// announced.
     #[inline(never)]
-    fn replace_any(
+    pub(super) fn replace_any(
         &mut self,
         key: &Key<'_>,
-        found: Found<'a>,
-        value_tag: ValueTag,
-        value: &[u8],
-        deadline: Option<Millis>,
+        found: Option<Found<'a>>,
+        value: WholeValue<'_>,
     ) -> Result<Appended, NoSpace> {
-        let replaced = found.collection();
-        let placed = if fits(&found.record, value.len(), deadline, value_tag) {
-            let entry = self.update_in_place(key, found, value.len(), value_tag, deadline);
-            found.bytes_mut().copy_from_slice(value);
-            Appended { slot: found.slot, entry }
-        } else {
-            let draft = draft(key, value_tag, value.len(), value.len(), deadline);
-            self.append(key, Some(found), &draft, |to| to.copy_from_slice(value))?
+        let WholeValue { value_tag, bytes, deadline, attributes } = value;
+        let replaced = found.and_then(|found| found.collection());
+        let fits_over = |found: &Found<'_>| {
+            fits(&found.record, bytes.len(), deadline, value_tag)
+                && found.record.fits_attributes(&attributes.unwrap_or_default())
         };
-        let is_kept = |id| value_tag.is_tree() && CollectionId::read(value) == Some(id);
+        let placed = match found {
+            Some(found) if fits_over(&found) => {
+                let len = (bytes.len(), NextValue::Same);
+                let entry = self.update_in_place(key, found, len, value_tag, deadline);
+                found.set_attributes(attributes);
+                found.bytes_mut().copy_from_slice(bytes);
+                Appended { slot: found.slot, entry }
+            }
+            found => {
+                let draft = draft(key, value_tag, bytes.len(), bytes.len(), deadline);
+                let draft = draft.with_attributes(attributes);
+                self.append(key, found, &draft, |to| to.copy_from_slice(bytes))?
+            }
+        };
+        let is_kept = |id| value_tag.is_tree() && CollectionId::read(bytes) == Some(id);
         if let Some(id) = replaced.filter(|id| !is_kept(*id)) {
             self.hand_to_lazy_free(key, id);
         }
@@ -175,6 +205,31 @@ impl<'a> Guard<'a> {
         self.replace(key, found, value_tag, value, deadline).map(|_| ())
     }
 
+    /// Gives the string of a key, in one piece, other bytes, as a change of its value: the deadline
+    /// stays, attributes do as [`NextValue::Changed`] says. A missing key is created.
+    ///
+    /// # Errors
+    /// When there is no room for it; nothing has changed then.
+    #[inline]
+    pub fn change_string(
+        &mut self,
+        key: &Key<'_>,
+        value_tag: ValueTag,
+        bytes: &[u8],
+    ) -> Result<(), NoSpace> {
+        let found = self.find_to_change(key);
+        let value_tag = found.map_or(value_tag, |it| value_tag.fetched_as(it.value_tag()));
+        let deadline = found.and_then(|found| found.deadline());
+        if found.is_some_and(|found| found.record.has_attributes()) {
+            let attributes = found.and_then(|found| found.attributes());
+            let attributes = NextValue::Changed.attributes(attributes);
+            self.before_writing(key, found.as_ref());
+            let value = WholeValue { value_tag, bytes, deadline, attributes };
+            return self.replace_any(key, found, value).map(|_| ());
+        }
+        self.replace(key, found, value_tag, bytes, deadline).map(|_| ())
+    }
+
     #[cold]
     fn change_footprint(
         &mut self,
@@ -194,9 +249,9 @@ impl<'a> Guard<'a> {
     /// anybody knew how long the value is that they change, so it is not refused now, but goes
     /// beyond the budget: the next command makes room for that.
     #[cold]
-    fn purpose_of(&mut self, draft: &Draft<'_>) -> Purpose {
+    fn purpose_of(&mut self, extent: usize) -> Purpose {
         let (heap, now) = (&self.shards.heap, self.now);
-        match self.thread.head.reserve(heap, draft.extent(), Purpose::Late, now) {
+        match self.thread.head.reserve(heap, extent, Purpose::Late, now) {
             Ok(()) => Purpose::Late,
             Err(_) => {
                 self.thread.is_overdrawn = true;
@@ -207,16 +262,16 @@ impl<'a> Guard<'a> {
 
     /// Appends a record and makes the key's entry name it, in place of `old` if there is one.
     #[inline]
-    pub(super) fn append(
+    pub(super) fn append<A: DraftAttributes>(
         &mut self,
         key: &Key<'_>,
         old: Option<Found<'a>>,
-        draft: &Draft<'_>,
+        draft: &Draft<'_, A>,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<Appended, NoSpace> {
         let (shards, now) = (self.shards, self.now);
         let is_sure = self.changes.begun <= 1 && self.thread.head.has_room(draft.extent());
-        let purpose = if is_sure { Purpose::Late } else { self.purpose_of(draft) };
+        let purpose = if is_sure { Purpose::Late } else { self.purpose_of(draft.extent()) };
         let appended = self.thread.head.append(&shards.heap, draft, purpose, now, fill);
         let Ok(at) = appended else {
             self.note_refusal();
@@ -405,11 +460,14 @@ pub(super) unsafe fn copy_out(
     // SAFETY: as the caller says.
     let (value, value_tag, deadline, before) =
         unsafe { (record.value(), record.value_tag(), record.deadline(), record.footprint(grows)) };
+    // SAFETY: as the caller says.
+    let attributes = when_moved(unsafe { record.attributes() });
     let (is_node, value_len) = (record.is_node(), value.len());
     let growth = if trims { 0 } else { value_len / GROWTH_PART };
     let room = value_len + growth.min(before.growth as usize);
     let key = record.key();
-    let draft = Draft { is_node, grows, keyspace, value_tag, key, value_len, room, deadline };
+    let draft =
+        Draft { is_node, grows, keyspace, value_tag, key, value_len, room, deadline, attributes };
     let fill = |to: &mut [u8]| to.copy_from_slice(value);
     let to = survivors.append(&shards.heap, &draft, Purpose::Survivors, now, fill).ok()?;
     Some(Moved { to, extent: draft.extent(), before, after: draft.footprint() })

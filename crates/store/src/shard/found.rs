@@ -3,7 +3,7 @@
 use super::collections::CollectionId;
 use crate::key::ValueTag;
 use base::Millis;
-use heap::{Footprint, Record};
+use heap::{Attributes, Footprint, Record};
 use index::{Entry, EntrySlot};
 
 /// Entry and record of a key. Outside this folder they are kept in a value that borrows the guard;
@@ -39,6 +39,19 @@ impl<'a> Found<'a> {
     pub fn deadline(&self) -> Option<Millis> {
         // SAFETY: as above.
         unsafe { self.record.deadline() }
+    }
+
+    /// Attributes that the record keeps, if it has room for any.
+    #[inline]
+    pub fn attributes(&self) -> Option<Attributes> {
+        // SAFETY: as above.
+        unsafe { self.record.attributes() }
+    }
+
+    /// Changes attributes in place; the record has room for them.
+    pub fn set_attributes(&self, attributes: Option<Attributes>) {
+        // SAFETY: as above; the guard is borrowed exclusively.
+        unsafe { self.record.set_attributes(&attributes.unwrap_or_default()) };
     }
 
     #[inline]

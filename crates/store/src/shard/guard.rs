@@ -11,6 +11,7 @@ use crate::eviction::{AccessHistory, Use, touched};
 use crate::key::Key;
 use base::{KeyHasher, Millis, Random, ShardId};
 use index::{Entry, Index};
+use std::num::NonZeroU64;
 
 /// The locks of some shards, and the thread that holds them.
 #[derive(Debug)]
@@ -130,6 +131,11 @@ impl<'a> Guard<'a> {
     #[inline]
     pub fn random(&mut self) -> &mut Random {
         &mut self.thread.random
+    }
+
+    /// Draws a number for the version of a value.
+    pub fn draw_cas_number(&self) -> NonZeroU64 {
+        self.shards.cas_numbers.draw(self.now)
     }
 
     /// Prefetches keys that are looked for next.

@@ -8,6 +8,7 @@ use super::guard::Guard;
 use super::nodes::WriteNodes;
 use super::read_nodes::ReadNodes;
 use super::value_ref::ValueRef;
+use crate::attributes::{NextValue, under_another_key};
 use crate::fault::NoSpace;
 use crate::key::{Key, ValueTag};
 use base::{KeyHasher, KeyspaceId, Location, Millis, PositionHash};
@@ -20,9 +21,9 @@ use index::Entry;
 /// Methods that read or change the value itself panic where the key holds none.
 #[derive(Debug)]
 pub(crate) struct KeyMut<'g, 'a> {
-    guard: &'g mut Guard<'a>,
-    key: Key<'g>,
-    found: Option<Found<'a>>,
+    pub(super) guard: &'g mut Guard<'a>,
+    pub(super) key: Key<'g>,
+    pub(super) found: Option<Found<'a>>,
     /// True if the next value has no deadline, whatever the present one has.
     drops_deadline: bool,
 }
@@ -86,7 +87,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
     }
 
     #[inline(always)]
-    fn found(&self) -> &Found<'a> {
+    pub(super) fn found(&self) -> &Found<'a> {
         self.found.as_ref().expect("the key holds a value")
     }
 
@@ -229,7 +230,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         let old = self.found.map_or(&[][..], |found| found.bytes());
         match self.found {
             Some(found) if fits(&found.record, len, deadline, value_tag) => {
-                let old_len = old.len();
+                let (old_len, len) = (old.len(), (len, NextValue::Changed));
                 let entry = self.guard.update_in_place(&self.key, found, len, value_tag, deadline);
                 self.found = Some(Found { entry, ..found });
                 if let Some(new) = found.bytes_mut().get_mut(old_len..) {
@@ -239,7 +240,9 @@ impl<'g, 'a> KeyMut<'g, 'a> {
             found => {
                 let keep = old.len().min(len);
                 let room = if found.is_some() { room_to_grow(len, value_tag) } else { len };
-                let draft = draft(&self.key, value_tag, len, room, deadline);
+                let attributes = found.and_then(|found| found.attributes());
+                let draft = draft(&self.key, value_tag, len, room, deadline)
+                    .with_attributes(NextValue::Changed.attributes(attributes));
                 // The old record stays as it is until the new one is filled.
                 let appended = self.guard.append(&self.key, found, &draft, |to| {
                     to[..keep].copy_from_slice(&old[..keep]);
@@ -257,6 +260,7 @@ impl<'g, 'a> KeyMut<'g, 'a> {
             self.guard.forget_refusal();
             let found = *self.found();
             let (value_tag, deadline) = (found.value_tag(), found.deadline());
+            let len = (len, NextValue::Changed);
             let entry = self.guard.update_in_place(&self.key, found, len, value_tag, deadline);
             self.found = Some(Found { entry, ..found });
         }
@@ -268,20 +272,21 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         let found = *self.found();
         if found.value_tag() != value_tag {
             self.guard.before_writing(&self.key, Some(&found));
-            let (len, deadline) = (found.bytes().len(), found.deadline());
+            let (len, deadline) = ((found.bytes().len(), NextValue::Same), found.deadline());
             let entry = self.guard.update_in_place(&self.key, found, len, value_tag, deadline);
             self.found = Some(Found { entry, ..found });
         }
     }
 
-    /// Changes the value tag of a string in one piece. It keeps its length, so nothing else
-    /// changes.
-    pub fn set_value_tag_in_place(&mut self, value_tag: ValueTag) {
+    /// Prepares a string in one piece for a change of its bytes where they lie: sets its value tag,
+    /// and makes its CAS void. It keeps its length, so nothing else changes.
+    pub fn begin_change(&mut self, value_tag: ValueTag) {
         let found = *self.found();
         debug_assert!(found.value_tag().is_whole_string() && value_tag.is_whole_string());
         self.guard.before_writing(&self.key, Some(&found));
-        // SAFETY: the shard is locked, no slice of the value is in use, and the length stays.
-        unsafe { found.record.set_value_len(found.bytes().len(), value_tag.0) };
+        // SAFETY: the shard is locked.
+        unsafe { found.record.set_value_tag(value_tag.fetched_as(found.value_tag()).0) };
+        self.void_cas();
     }
 
     /// Sets or removes the deadline of the key.
@@ -296,11 +301,12 @@ impl<'g, 'a> KeyMut<'g, 'a> {
         self.guard.before_writing(&self.key, Some(&found));
         let (value_tag, value) = (found.value_tag(), found.bytes());
         if fits(&found.record, value.len(), deadline, value_tag) {
-            let entry =
-                self.guard.update_in_place(&self.key, found, value.len(), value_tag, deadline);
+            let len = (value.len(), NextValue::Same);
+            let entry = self.guard.update_in_place(&self.key, found, len, value_tag, deadline);
             self.found = Some(Found { entry, ..found });
         } else {
-            let draft = draft(&self.key, value_tag, value.len(), value.len(), deadline);
+            let draft = draft(&self.key, value_tag, value.len(), value.len(), deadline)
+                .with_attributes(NextValue::Same.attributes(found.attributes()));
             let fill = |to: &mut [u8]| to.copy_from_slice(value);
             let appended = self.guard.append(&self.key, Some(found), &draft, fill)?;
             self.found = Some(self.guard.at(appended));
@@ -430,7 +436,8 @@ impl<'a> Guard<'a> {
         let target = self.find(to);
         self.before_writing(to, target.as_ref());
         let replaced = target.and_then(|target| target.collection());
-        let draft = draft(to, value_tag, value.len(), value.len(), deadline);
+        let draft = draft(to, value_tag, value.len(), value.len(), deadline)
+            .with_attributes(under_another_key(source.attributes(), from.bytes == to.bytes));
         // Appending elsewhere leaves the source alone: `to` is another key.
         let appended = self.append(to, target, &draft, |bytes| {
             bytes.copy_from_slice(value);

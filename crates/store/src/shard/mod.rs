@@ -28,11 +28,13 @@
 //! | `cut`, `frozen` | what a snapshot keeps of what changes |
 //! | `settle`, `save` | what is done for it before a change, and by its saver |
 //! | `key_mut` | changing a key: its value, its deadline, its removal, its place |
+//! | `attributes` | attributes of a string, and a record with room for them |
 //! | `visit` | passes over the entries of a shard |
 //! | `ahead` | looks without a lock, which are hints alone |
 
 mod ahead;
 mod append;
+mod attributes;
 mod change;
 mod collection_mut;
 mod collections;

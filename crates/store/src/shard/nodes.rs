@@ -9,7 +9,7 @@ use super::shards::Shards;
 use crate::fault::NoSpace;
 use crate::key::Key;
 use base::{KeyspaceId, Location};
-use heap::{Draft, Footprint, Heap, Purpose, Record};
+use heap::{Draft, Footprint, Heap, NoAttributes, Purpose, Record};
 use index::Index;
 use std::sync::Arc;
 use tree::{NODE_BYTES, NODE_ROOM, NoRoom, NodeId, NodesMut};
@@ -183,9 +183,17 @@ impl WriteNodes<'_, '_> {
 
 impl WriteNodes<'_, '_> {
     fn draft<'k>(&self, name: &'k [u8], value_len: usize, room: usize) -> Draft<'k> {
-        let (keyspace, deadline) = (self.keyspace, None);
-        let (is_node, grows) = (true, true);
-        Draft { is_node, grows, keyspace, value_tag: 0, key: name, value_len, room, deadline }
+        Draft {
+            is_node: true,
+            grows: true,
+            keyspace: self.keyspace,
+            value_tag: 0,
+            key: name,
+            value_len,
+            room,
+            deadline: None,
+            attributes: NoAttributes,
+        }
     }
 
     /// Appends the record of a node in a change that has begun, for which room was ensured or, if

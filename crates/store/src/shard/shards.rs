@@ -4,6 +4,7 @@ use super::change::Listeners;
 use super::collections::{Collections, Dying, GivenUp};
 use super::cut::Cuts;
 use super::locks::Locks;
+use crate::attributes::CasNumbers;
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
 use crate::key::Key;
@@ -37,6 +38,7 @@ pub(crate) struct Shards {
     pub budget: Budget,
     pub listeners: Listeners,
     pub deadlines: Deadlines,
+    pub cas_numbers: CasNumbers,
     pub(super) blocks: Blocks,
     pub(super) indexes: Indexes,
     pub(super) locks: Locks,
@@ -76,6 +78,7 @@ impl Shards {
             budget: Budget::default(),
             listeners: Listeners::default(),
             deadlines: Deadlines::default(),
+            cas_numbers: CasNumbers::default(),
             blocks,
             indexes,
             locks: Locks::new(),

@@ -5,9 +5,10 @@ use super::found::{Found, footprint_of};
 use super::guard::Guard;
 use super::read_nodes::ReadNodes;
 use super::shards::Shards;
+use crate::attributes::Attributes;
 use crate::key::{Key, Kind, Value, ValueTag};
 use base::{KeyHasher, Location, Millis};
-use heap::Record;
+use heap::{RECORD_OVERHEAD_MAX, Record};
 use index::{Entry, EntrySlot};
 use smallvec::SmallVec;
 
@@ -92,6 +93,28 @@ impl<'g> ValueRef<'g> {
     #[inline]
     pub fn deadline(&self) -> Option<Millis> {
         if self.found.entry.has_deadline() { self.found.deadline() } else { None }
+    }
+
+    /// Attributes of a string; the default ones for all other values.
+    #[inline]
+    pub fn attributes(&self) -> Attributes {
+        Attributes::of_record(self.found.attributes())
+    }
+
+    /// Returns true for a string that [`Access::note_fetched`](crate::Access::note_fetched) was
+    /// called for since it was set.
+    pub fn is_fetched(&self) -> bool {
+        self.value_tag().is_fetched()
+    }
+
+    /// Bytes that a record of the same value with other attributes takes at most.
+    pub(crate) fn bytes_with_attributes(&self) -> usize {
+        self.bytes().len() + self.key().len() + RECORD_OVERHEAD_MAX
+    }
+
+    /// Returns true if the record has a place for a CAS.
+    pub(crate) fn has_place_for_cas(&self) -> bool {
+        self.found.attributes().is_some_and(|kept| kept.cas.is_some())
     }
 
     /// Four bits of access history.

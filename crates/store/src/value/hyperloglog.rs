@@ -31,7 +31,7 @@ pub use sparse::Run;
 
 use crate::access::Access;
 use crate::fault::NoSpace;
-use crate::key::{Encoding, Expiry, Key, Kind, Value};
+use crate::key::{Encoding, Key, Kind, Value};
 
 /// Reason for which a key could not be counted or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -239,7 +239,7 @@ fn keep(
         Some(sketch) if sketch.form() == Layout::Sparse => {
             access.resize(key, sketch.bytes().len())?.copy_from_slice(sketch.bytes());
         }
-        Some(sketch) => access.set_string(key, sketch.bytes(), Encoding::Raw, Expiry::Keep)?,
+        Some(sketch) => access.change_string(key, sketch.bytes(), Encoding::Raw)?,
         None if is_raw => {}
         None => {
             access.unseen_if(true, |access| access.edit(key).is_some());

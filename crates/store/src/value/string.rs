@@ -4,6 +4,7 @@
 //! error leaves the key as it was. Module `long_string` keeps strings of more than 512 KiB in
 //! chunks.
 
+mod attributes;
 mod view;
 mod whole;
 
@@ -119,7 +120,7 @@ pub fn add(access: &mut Access<'_>, key: &Key<'_>, by: i64) -> Result<i64, Strin
         None => 0,
     };
     let sum = present.checked_add(by).ok_or(StringError::Overflow)?;
-    access.set_string(key, IntegerText::new().format(sum), Encoding::Int, Expiry::Keep)?;
+    access.change_string(key, IntegerText::new().format(sum), Encoding::Int)?;
     Ok(sum)
 }
 
@@ -134,7 +135,7 @@ pub fn add_float(access: &mut Access<'_>, key: &Key<'_>, by: &[u8]) -> Result<St
         None => b"0",
     };
     let sum = text::add_floats(present, by).map_err(StringError::Float)?;
-    access.set_string(key, sum.as_bytes(), Encoding::Embedded, Expiry::Keep)?;
+    access.change_string(key, sum.as_bytes(), Encoding::Embedded)?;
     Ok(sum)
 }
 

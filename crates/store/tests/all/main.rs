@@ -2,6 +2,7 @@
 //! One program, since each is linked with all that it tests.
 
 mod aside;
+mod attributes;
 mod background_jobs;
 mod beside;
 mod collections;

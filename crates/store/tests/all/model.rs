@@ -3,9 +3,13 @@
 
 use crate::journaled::{self, Database, Follower, Journal, assert_same, report};
 use base::{Clock, KeyHasher, Millis, Random};
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::sync::Arc;
+use store::value::string;
 use store::{
-    Encoding, Expiry, Key, Limits, ScanFilter, Scanned, Store, StoreConfig, ThreadContext,
+    Access, Attributes, Cas, Encoding, Expiry, Key, Limits, ScanFilter, Scanned, Store,
+    StoreConfig, ThreadContext,
 };
 
 const DATABASES: usize = 3;
@@ -13,6 +17,11 @@ const STEPS: u64 = if cfg!(miri) { 150 } else { 60_000 };
 const VALUE_BYTES_MAX: usize = if cfg!(miri) { 3_000 } else { 60_000 };
 /// Most steps while a snapshot takes one key.
 const STEPS_PER_KEY: u64 = 4;
+const LEN_MAX: u64 = 1 << 20;
+
+/// Attributes of each key of a database that holds a string, and whether that was fetched. Of a key
+/// that has expired they are left until it gets another string.
+type Marked = BTreeMap<Vec<u8>, (Attributes, bool)>;
 
 struct World {
     store: Arc<Store>,
@@ -22,6 +31,9 @@ struct World {
     clock: Clock,
     random: Random,
     models: Vec<Database>,
+    marked: Vec<Marked>,
+    /// The last CAS that was drawn.
+    drawn: u64,
 }
 
 impl World {
@@ -39,7 +51,8 @@ impl World {
         let clock = Clock::still(Millis(1_700_000_000_000));
         let (follower, models) = (Follower::new(DATABASES), vec![Database::new(); DATABASES]);
         let random = Random::from_seed(seed);
-        World { store, thread, journal, follower, clock, random, models }
+        let (marked, drawn) = (vec![Marked::new(); DATABASES], 0);
+        World { store, thread, journal, follower, clock, random, models, marked, drawn }
     }
 
     fn any_key(&mut self) -> Vec<u8> {
@@ -66,9 +79,14 @@ impl World {
         let database = self.random.below(DATABASES as u64) as usize;
         let bytes = self.any_key();
         match self.random.below(1_000) {
-            0..=449 => self.set(database, &bytes),
-            450..=549 => self.remove(database, &bytes),
-            550..=649 => self.resize(database, &bytes),
+            0..=299 => self.set(database, &bytes, false),
+            300..=399 => self.set(database, &bytes, true),
+            400..=449 => self.remove(database, &bytes),
+            450..=489 => self.draw(database, &bytes),
+            490..=529 => self.mark(database, &bytes),
+            530..=549 => self.add(database, &bytes),
+            550..=599 => self.resize(database, &bytes),
+            600..=649 => self.append(database, &bytes),
             650..=749 => self.set_deadline(database, &bytes),
             750..=799 => self.rename(database, &bytes),
             800..=989 => self.check(database, &bytes),
@@ -102,16 +120,132 @@ impl World {
         model.get(key).cloned()
     }
 
-    fn set(&mut self, database: usize, bytes: &[u8]) {
+    /// Attributes in the model of a key that is there.
+    fn expected_mark(&mut self, database: usize, key: &[u8]) -> &mut (Attributes, bool) {
+        self.marked[database].get_mut(key).expect("each string was set")
+    }
+
+    fn any_attributes(&mut self) -> Attributes {
+        let number = self.random.next();
+        let mut one_in_four = || self.random.one_in(4);
+        let given = one_in_four().then(|| NonZeroU64::new(number)).flatten();
+        Attributes {
+            is_stale: one_in_four(),
+            is_won: one_in_four(),
+            is_key_in_base64: one_in_four(),
+            cas: given.map_or(Cas::None, Cas::Given),
+            flags: number as u32 >> self.random.below(40).min(31),
+        }
+    }
+
+    fn set(&mut self, database: usize, bytes: &[u8], with_attributes: bool) {
+        let attributes = with_attributes.then(|| self.any_attributes());
         let (value, deadline) = (self.any_value(), self.any_deadline());
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
         self.store.reserve(&mut self.thread, value.len() + 100, now).expect("room");
         let mut access = self.store.lock(&mut self.thread, &key, now);
         let expiry = deadline.map_or(Expiry::Never, Expiry::At);
-        access.set_string(&key, &value, Encoding::of_new(&value), expiry).expect("room");
+        let encoding = Encoding::of_new(&value);
+        match attributes {
+            None => access.set_string(&key, &value, encoding, expiry),
+            Some(all) => access.set_string_with(&key, &value, encoding, expiry, all),
+        }
+        .expect("room");
         report(&mut access, &key);
         self.models[database].insert(bytes.to_vec(), (value, deadline));
+        self.marked[database].insert(bytes.to_vec(), (attributes.unwrap_or_default(), false));
+    }
+
+    /// Makes a change of a key, with as much room as its value may need.
+    fn change<T>(
+        &mut self,
+        database: usize,
+        bytes: &[u8],
+        act: impl FnOnce(&mut Access<'_>, &Key<'_>) -> T,
+    ) -> T {
+        let now = self.clock.now();
+        let key = key(&self.store, database, bytes);
+        self.store.reserve(&mut self.thread, 2 * VALUE_BYTES_MAX + 100, now).expect("room");
+        let mut access = self.store.lock(&mut self.thread, &key, now);
+        act(&mut access, &key)
+    }
+
+    /// Notes that a key holds a changed value, or its first one.
+    fn note_changed(&mut self, database: usize, bytes: &[u8], was_there: bool) {
+        let kept = self.marked[database].get(bytes).filter(|_| was_there).copied();
+        let (attributes, is_fetched) = kept.unwrap_or_default();
+        let changed = (Attributes { cas: Cas::None, ..attributes }, is_fetched);
+        self.marked[database].insert(bytes.to_vec(), changed);
+    }
+
+    /// Asks for the CAS of a key, of which nobody is told: nothing is reported.
+    fn draw(&mut self, database: usize, bytes: &[u8]) {
+        let is_there = self.expected(database, bytes).is_some();
+        let drawn = self.change(database, bytes, |access, key| {
+            let needed = access.bytes_to_draw(key);
+            let drawn = access.draw_cas(key).expect("room");
+            assert!(needed == 0 || access.bytes_to_draw(key) == 0);
+            access.note_fetched(key);
+            drawn
+        });
+        assert_eq!(drawn.is_some(), is_there);
+        let Some(drawn) = drawn else { return };
+        let (attributes, is_fetched) = self.expected_mark(database, bytes);
+        *is_fetched = true;
+        if let Some(number) = attributes.cas.number() {
+            return assert_eq!(drawn, number, "it was drawn or given before");
+        }
+        attributes.cas = Cas::Drawn(drawn);
+        assert!(drawn.get() > self.drawn, "each is drawn once");
+        self.drawn = drawn.get();
+    }
+
+    fn mark(&mut self, database: usize, bytes: &[u8]) {
+        let attributes = self.any_attributes();
+        let is_there = self.expected(database, bytes).is_some();
+        self.change(database, bytes, |access, key| {
+            let changed = access.change_attributes(key, |it| *it = attributes);
+            assert_eq!(changed, Ok(is_there.then_some(attributes)));
+            report(access, key);
+        });
+        if is_there {
+            self.expected_mark(database, bytes).0 = attributes;
+        }
+    }
+
+    /// Appends to a string, which gives its record some slack.
+    fn append(&mut self, database: usize, bytes: &[u8]) {
+        let tail = vec![b'+'; self.random.below(60) as usize];
+        let expected = self.expected(database, bytes);
+        let (mut value, deadline) = expected.clone().unwrap_or_default();
+        value.extend_from_slice(&tail);
+        self.change(database, bytes, |access, key| {
+            assert_eq!(string::append(access, key, &tail, LEN_MAX), Ok(value.len()));
+            report(access, key);
+        });
+        self.models[database].insert(bytes.to_vec(), (value, deadline));
+        self.note_changed(database, bytes, expected.is_some());
+    }
+
+    /// Adds to a string, which mostly is no number.
+    fn add(&mut self, database: usize, bytes: &[u8]) {
+        let by = self.random.next().cast_signed() >> self.random.below(63);
+        let expected = self.expected(database, bytes);
+        let present = expected.as_ref().and_then(|(value, _)| text::parse_i64(value));
+        let sum = present.unwrap_or(0).checked_add(by);
+        let added = self.change(database, bytes, |access, key| {
+            let added = string::add(access, key, by);
+            report(access, key);
+            added.ok()
+        });
+        let can_be = expected.is_none() || present.is_some();
+        assert_eq!(added, sum.filter(|_| can_be));
+        if let Some(sum) = added {
+            let deadline = expected.as_ref().and_then(|(_, deadline)| *deadline);
+            self.models[database].insert(bytes.to_vec(), (sum.to_string().into(), deadline));
+            self.note_changed(database, bytes, expected.is_some());
+        }
     }
 
     fn remove(&mut self, database: usize, bytes: &[u8]) {
@@ -125,7 +259,9 @@ impl World {
     }
 
     fn resize(&mut self, database: usize, bytes: &[u8]) {
-        let (mut value, deadline) = self.expected(database, bytes).unwrap_or_default();
+        let expected = self.expected(database, bytes);
+        let was_there = expected.is_some();
+        let (mut value, deadline) = expected.unwrap_or_default();
         let len = (value.len() as u64 / 2 + self.random.below(400)) as usize;
         value.resize(len, 0);
         let now = self.clock.now();
@@ -134,7 +270,9 @@ impl World {
         let mut access = self.store.lock(&mut self.thread, &key, now);
         assert_eq!(access.resize(&key, len).expect("room"), value);
         report(&mut access, &key);
+        drop(access);
         self.models[database].insert(bytes.to_vec(), (value, deadline));
+        self.note_changed(database, bytes, was_there);
     }
 
     fn set_deadline(&mut self, database: usize, bytes: &[u8]) {
@@ -164,9 +302,13 @@ impl World {
         let mut access = self.store.lock_all(&mut self.thread, shards, now);
         assert_eq!(access.rename(&from, &to), Ok(expected.is_some()));
         [&from, &to].into_iter().for_each(|key| report(&mut access, key));
+        drop(access);
         if let Some(value) = expected {
             self.models[database].remove(bytes);
-            self.models[other].insert(target, value);
+            self.models[other].insert(target.clone(), value);
+            let (attributes, is_fetched) = *self.expected_mark(database, bytes);
+            let left = Attributes { cas: Cas::None, is_key_in_base64: false, ..attributes };
+            self.marked[other].insert(target, (left, is_fetched));
         }
     }
 
@@ -176,6 +318,7 @@ impl World {
         self.store.swap_databases(&mut self.thread, one, other, Millis(0));
         self.store.leave(&self.thread);
         self.models.swap(one, other);
+        self.marked.swap(one, other);
     }
 
     fn flush(&mut self, database: usize) {
@@ -190,8 +333,12 @@ impl World {
         let now = self.clock.now();
         let key = key(&self.store, database, bytes);
         let mut access = self.store.lock(&mut self.thread, &key, now);
-        let found = access.read(&key).map(|value| (value.bytes.to_vec(), value.deadline));
+        let value = access.read_value(&key);
+        let found = value.map(|value| (value.bytes().to_vec(), value.deadline()));
+        let marked = value.map(|value| (value.attributes(), value.is_fetched()));
         assert_eq!(found, expected);
+        let expected = expected.is_some().then(|| &self.marked[database][bytes]);
+        assert_eq!(marked.as_ref(), expected);
     }
 
     /// Takes a snapshot while steps go on: it holds what the store and the maps held at the cut.
@@ -259,7 +406,7 @@ impl World {
         while self.store.free_some(&mut self.thread, 1_000) {}
         self.store.leave(&self.thread);
         let live = self.store.live_bytes();
-        assert!(live >= payload && live <= payload + dying + records * 24, "{live} for {payload}");
+        assert!(live >= payload && live <= payload + dying + records * 38, "{live} for {payload}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Copies of records, as a snapshot keeps them until they are written.
 
 use super::super::collections::CollectionId;
+use crate::attributes::Attributes;
 use crate::key::ValueTag;
 use base::Millis;
 use heap::Record;
@@ -154,6 +155,13 @@ impl<'c> Copied<'c> {
     pub fn deadline(&self) -> Option<Millis> {
         // SAFETY: nobody writes to a copy.
         if self.entry.has_deadline() { unsafe { self.record.deadline() } } else { None }
+    }
+
+    /// Attributes of a string, as [`ValueRef::attributes`](crate::ValueRef::attributes). A drawn
+    /// CAS may be younger than the cut.
+    pub fn attributes(&self) -> Attributes {
+        // SAFETY: nobody writes to a copy.
+        Attributes::of_record(unsafe { self.record.attributes() })
     }
 
     /// Four bits of access history.

@@ -2,10 +2,12 @@
 
 use super::{CHUNK_BYTES, LongView, ZEROS, is_zeros, len_of, node_of, set_len, value_of};
 use crate::access::Access;
+use crate::attributes::NextValue;
 use crate::fault::{Fault, NoSpace};
 use crate::key::{Key, Kind, ValueTag};
 use crate::shard::{CollectionId, KeyMut, WriteNodes};
 use base::Millis;
+use heap::Attributes;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use tree::{NoRoom, NodeId, NodesMut};
@@ -99,8 +101,10 @@ pub(crate) fn put_chunks(
     id: CollectionId,
     len: usize,
     deadline: Option<Millis>,
+    attributes: Option<Attributes>,
 ) -> Result<(), NoSpace> {
-    let put = key.replace_until(ValueTag::OF_LONG_STRING, &value_of(id, len), deadline);
+    let value = value_of(id, len);
+    let put = key.replace_with(ValueTag::OF_LONG_STRING, &value, deadline, attributes);
     if put.is_err() {
         key.give_up(id);
     }
@@ -127,7 +131,7 @@ impl<'a> Access<'a> {
             chunk(self, begin..len.min(begin + CHUNK_BYTES), &mut made);
             put_chunk(&mut self.guard().key_mut(key), id, number, &made)?;
         }
-        put_chunks(&mut self.guard().key_mut(key), id, len, None)
+        put_chunks(&mut self.guard().key_mut(key), id, len, None, None)
     }
 
     /// Opens the string of a key for change as a long string, lengthened or created if it has fewer
@@ -148,6 +152,7 @@ impl<'a> Access<'a> {
             if len != len_of(key.bytes()) {
                 set_len(key.bytes_mut(), len);
             }
+            key.void_cas();
             return Ok(LongMut { nodes: key.into_nodes_mut(id), len });
         }
         let (id, old_len) = if key.exists() {
@@ -161,8 +166,12 @@ impl<'a> Access<'a> {
             key.give_up(id);
             return Err(no_room.into());
         }
-        let deadline = key.deadline();
-        put_chunks(&mut key, id, len, deadline)?;
+        let (deadline, is_fetched) = (key.deadline(), key.exists() && key.value().is_fetched());
+        let attributes = NextValue::Changed.attributes(key.kept_attributes());
+        put_chunks(&mut key, id, len, deadline, attributes)?;
+        if is_fetched {
+            key.note_fetched();
+        }
         Ok(LongMut { nodes: key.into_nodes_mut(id), len })
     }
 }

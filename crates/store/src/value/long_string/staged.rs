@@ -16,6 +16,7 @@ use crate::fault::NoSpace;
 use crate::key::{Expiry, Key};
 use crate::shard::{CollectionId, GivenUp};
 use base::PositionHash;
+use heap::Attributes;
 use std::sync::Arc;
 
 /// A long string that is being received.
@@ -138,8 +139,19 @@ impl<'a> Access<'a> {
     pub fn set_staged(
         &mut self,
         key: &Key<'_>,
+        staged: Staged,
+        expiry: Expiry,
+    ) -> Result<(), NoSpace> {
+        self.set_staged_keeping(key, staged, expiry, None)
+    }
+
+    /// Does the same with what its record keeps of attributes.
+    pub(crate) fn set_staged_keeping(
+        &mut self,
+        key: &Key<'_>,
         mut staged: Staged,
         expiry: Expiry,
+        attributes: Option<Attributes>,
     ) -> Result<(), NoSpace> {
         let tail = std::mem::take(&mut staged.tail);
         let len = staged.len + tail.len();
@@ -152,6 +164,6 @@ impl<'a> Access<'a> {
         self.guard().hand_over(id, &from, key);
         let mut key = self.guard().key_mut(key);
         let deadline = expiry.after(|| key.deadline());
-        put_chunks(&mut key, id, len, deadline)
+        put_chunks(&mut key, id, len, deadline, attributes)
     }
 }

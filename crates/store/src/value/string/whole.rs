@@ -6,6 +6,7 @@ use crate::fault::{NoSpace, WrongKind};
 use crate::key::{Encoding, Expiry, Key, Kind, ValueTag};
 use crate::shard::{KeyMut, ValueRef};
 use crate::value::long_string::{self, LongView, WHOLE_BYTES_MAX};
+use heap::Attributes as Kept;
 
 impl<'g> ValueRef<'g> {
     /// Returns the value as a string.
@@ -78,7 +79,7 @@ impl Access<'_> {
         expiry: Expiry,
     ) -> Result<(), NoSpace> {
         if value.len() > WHOLE_BYTES_MAX {
-            return write_long(self.guard().key_mut(key), value, expiry);
+            return write_long(self.guard().key_mut(key), value, expiry, None);
         }
         self.guard().set_string(key, ValueTag::new(Kind::String, encoding), value, expiry)
     }
@@ -91,7 +92,7 @@ impl Access<'_> {
             return None;
         }
         key.touch();
-        key.set_value_tag_in_place(RAW);
+        key.begin_change(RAW);
         Some(key.into_bytes_mut())
     }
 
@@ -106,7 +107,8 @@ impl Access<'_> {
     pub fn resize<'g>(&'g mut self, key: &Key<'g>, len: usize) -> Result<&'g mut [u8], NoSpace> {
         let mut key = self.guard().key_mut(key);
         assert!(!key.exists() || !key.value_tag().is_tree(), "it is in one piece");
-        key.resize_as(RAW, len)?;
+        let value_tag = if key.exists() { RAW.fetched_as(key.value_tag()) } else { RAW };
+        key.resize_as(value_tag, len)?;
         Ok(key.into_bytes_mut())
     }
 }
@@ -116,8 +118,13 @@ const RAW: ValueTag = ValueTag::new(Kind::String, Encoding::Raw);
 
 #[cold]
 #[inline(never)]
-fn write_long(mut key: KeyMut<'_, '_>, value: &[u8], expiry: Expiry) -> Result<(), NoSpace> {
+pub(super) fn write_long(
+    mut key: KeyMut<'_, '_>,
+    value: &[u8],
+    expiry: Expiry,
+    attributes: Option<Kept>,
+) -> Result<(), NoSpace> {
     let deadline = expiry.after(|| key.deadline());
     let id = long_string::chunks_of(&mut key, value)?;
-    long_string::put_chunks(&mut key, id, value.len(), deadline)
+    long_string::put_chunks(&mut key, id, value.len(), deadline, attributes)
 }
