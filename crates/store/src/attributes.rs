@@ -18,7 +18,7 @@
 //!
 //! That a key was given in base64 stays while its name does. A value that is no string has no
 //! attributes. A place whose CAS is void stays when the value changes, also in a record that is
-//! written anew: who has asked once will ask again. It is left behind by the cleaner, and under
+//! written anew: a client that has asked once will ask again. It is left behind by the cleaner, and under
 //! another key.
 //!
 //! Invariant: all that makes a record of a key anew, or changes its value in place, stands here,
@@ -28,7 +28,7 @@
 //! |---|---|
 //! | `Guard::replace` | another value |
 //! | `Guard::replace_any` | another value, with the attributes that it is given |
-//! | `Guard::change_string` | a change of all bytes: INCR, INCRBYFLOAT, dense sketches |
+//! | `Access::change_string` | a change of all bytes: INCR, INCRBYFLOAT, dense sketches |
 //! | `KeyMut::resize_as`, `KeyMut::shrink` | a change of the length |
 //! | `KeyMut::begin_change` | a change of bytes where they lie |
 //! | `Access::open_long` | a change of a long string, or into one |

@@ -119,9 +119,20 @@ pub(super) unsafe fn large_node_parts(begin: *const u8) -> Parts {
     Parts { extras: 0, key: 6, value: 6 + key, room: u64::from(room) }
 }
 
+/// Out of line, so that look-ups, which meet few such records, stay short.
+///
 /// # Safety
 /// A record with form `form` begins at `begin`.
+#[inline(never)]
 pub(super) unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
+    if form & !(FORM_RECORD | FORM_DEADLINE) == FORM_SHAPED << FORM_ROOM_SHIFT {
+        // SAFETY: a record of this form has the byte.
+        let shape = unsafe { begin.add(4).read() };
+        if shape & SHAPE_ROOM == 0 {
+            // SAFETY: as the caller says, and all lengths are single bytes.
+            return unsafe { shaped_parts(begin, form, shape) };
+        }
+    }
     // Six bytes, and two more for a far deadline.
     let deadline_bytes = usize::from(form & FORM_DEADLINE) / usize::from(FORM_DEADLINE)
         * DEADLINE_BYTES
@@ -145,6 +156,19 @@ pub(super) unsafe fn wide_parts(begin: *const u8, form: u8) -> Parts {
     Parts { extras, key: key_begin, value: key_begin + u64::from(key), room: u64::from(room) }
 }
 
+/// # Safety
+/// A record with form `form`, attributes of shape `shape` and single-byte lengths begins at
+/// `begin`.
+#[inline]
+unsafe fn shaped_parts(begin: *const u8, form: u8, shape: u8) -> Parts {
+    let deadline_bytes = if form & FORM_DEADLINE != 0 { DEADLINE_BYTES as u64 } else { 0 };
+    let key_begin = 6 + attribute_bytes(shape) as u64 + deadline_bytes;
+    // SAFETY: as the caller says.
+    let (key, room) = unsafe { (u64::from(begin.add(3).read()), u64::from(begin.add(5).read())) };
+    let extras = deadline_bytes | EXTRAS_ATTRIBUTES | u64::from(shape) << EXTRAS_SHAPE_SHIFT;
+    Parts { extras, key: key_begin, value: key_begin + key, room }
+}
+
 /// Bits that give the width of flags in a shape byte.
 #[inline]
 pub(super) fn flags_code(flags: u32) -> u8 {
@@ -165,9 +189,12 @@ pub(super) fn flags_width(shape: u8) -> usize {
 /// Bytes of all attributes behind the room's length.
 #[inline]
 pub(super) fn attribute_bytes(shape: u8) -> usize {
-    let cas = usize::from(shape & SHAPE_CAS) / usize::from(SHAPE_CAS) * CAS_BYTES;
-    flags_width(shape) + cas + usize::from(shape & SHAPE_MARKS) / usize::from(SHAPE_MARKS)
+    usize::from(ATTRIBUTE_BYTES[usize::from(shape >> SHAPE_FLAGS_SHIFT & 15)])
 }
+
+/// The same, by the four bits of a shape that tell it: the width of flags, and what else there is.
+const ATTRIBUTE_BYTES: [u8; 16] = [0, 1, 2, 4, 8, 9, 10, 12, 1, 2, 3, 5, 9, 10, 11, 13];
+const _: () = assert!(SHAPE_CAS >> SHAPE_FLAGS_SHIFT == 4 && SHAPE_MARKS >> SHAPE_FLAGS_SHIFT == 8);
 
 /// # Safety
 /// `slack` bytes before `end` are the caller's to write.

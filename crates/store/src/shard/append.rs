@@ -171,14 +171,16 @@ impl<'a> Guard<'a> {
             Some(found) if fits_over(&found) => {
                 let len = (bytes.len(), NextValue::Same);
                 let entry = self.update_in_place(key, found, len, value_tag, deadline);
-                found.set_attributes(attributes);
+                if found.record.has_attributes() {
+                    found.set_attributes(attributes);
+                }
                 found.bytes_mut().copy_from_slice(bytes);
                 Appended { slot: found.slot, entry }
             }
             found => {
                 let draft = draft(key, value_tag, bytes.len(), bytes.len(), deadline);
-                let draft = draft.with_attributes(attributes);
-                self.append(key, found, &draft, |to| to.copy_from_slice(bytes))?
+                let fill = |to: &mut [u8]| to.copy_from_slice(bytes);
+                self.append_keeping(key, found, &draft, attributes, fill)?
             }
         };
         let is_kept = |id| value_tag.is_tree() && CollectionId::read(bytes) == Some(id);
@@ -203,31 +205,6 @@ impl<'a> Guard<'a> {
         let found = self.find_to_change(key);
         let deadline = expiry.after(|| found.and_then(|found| found.deadline()));
         self.replace(key, found, value_tag, value, deadline).map(|_| ())
-    }
-
-    /// Gives the string of a key, in one piece, other bytes, as a change of its value: the deadline
-    /// stays, attributes do as [`NextValue::Changed`] says. A missing key is created.
-    ///
-    /// # Errors
-    /// When there is no room for it; nothing has changed then.
-    #[inline]
-    pub fn change_string(
-        &mut self,
-        key: &Key<'_>,
-        value_tag: ValueTag,
-        bytes: &[u8],
-    ) -> Result<(), NoSpace> {
-        let found = self.find_to_change(key);
-        let value_tag = found.map_or(value_tag, |it| value_tag.fetched_as(it.value_tag()));
-        let deadline = found.and_then(|found| found.deadline());
-        if found.is_some_and(|found| found.record.has_attributes()) {
-            let attributes = found.and_then(|found| found.attributes());
-            let attributes = NextValue::Changed.attributes(attributes);
-            self.before_writing(key, found.as_ref());
-            let value = WholeValue { value_tag, bytes, deadline, attributes };
-            return self.replace_any(key, found, value).map(|_| ());
-        }
-        self.replace(key, found, value_tag, bytes, deadline).map(|_| ())
     }
 
     #[cold]
@@ -312,6 +289,33 @@ impl<'a> Guard<'a> {
             self.mark_dead(index, &found);
         }
         Ok(Appended { slot, entry })
+    }
+
+    /// As `append`, with what the record is to keep of attributes.
+    #[inline]
+    pub(super) fn append_keeping(
+        &mut self,
+        key: &Key<'_>,
+        old: Option<Found<'a>>,
+        draft: &Draft<'_>,
+        attributes: Option<Attributes>,
+        fill: impl Fn(&mut [u8]),
+    ) -> Result<Appended, NoSpace> {
+        if attributes.is_none() {
+            return self.append(key, old, draft, fill);
+        }
+        self.append_with_attributes(key, old, &draft.with_attributes(attributes), &fill)
+    }
+
+    #[inline(never)]
+    fn append_with_attributes(
+        &mut self,
+        key: &Key<'_>,
+        old: Option<Found<'a>>,
+        draft: &Draft<'_, Option<Attributes>>,
+        fill: &dyn Fn(&mut [u8]),
+    ) -> Result<Appended, NoSpace> {
+        self.append(key, old, draft, fill)
     }
 
     /// Notes that a deadline of a key, or of a part of its value, is about to be set. Returns its
@@ -466,9 +470,31 @@ pub(super) unsafe fn copy_out(
     let growth = if trims { 0 } else { value_len / GROWTH_PART };
     let room = value_len + growth.min(before.growth as usize);
     let key = record.key();
-    let draft =
-        Draft { is_node, grows, keyspace, value_tag, key, value_len, room, deadline, attributes };
+    let draft = Draft {
+        is_node,
+        grows,
+        keyspace,
+        value_tag,
+        key,
+        value_len,
+        room,
+        deadline,
+        attributes: NoAttributes,
+    };
+    match attributes {
+        None => append_copy(shards, survivors, &draft, value, (before, now)),
+        some => append_copy(shards, survivors, &draft.with_attributes(some), value, (before, now)),
+    }
+}
+
+fn append_copy<A: DraftAttributes>(
+    shards: &Shards,
+    survivors: &mut Head,
+    draft: &Draft<'_, A>,
+    value: &[u8],
+    (before, now): (Footprint, Millis),
+) -> Option<Moved> {
     let fill = |to: &mut [u8]| to.copy_from_slice(value);
-    let to = survivors.append(&shards.heap, &draft, Purpose::Survivors, now, fill).ok()?;
+    let to = survivors.append(&shards.heap, draft, Purpose::Survivors, now, fill).ok()?;
     Some(Moved { to, extent: draft.extent(), before, after: draft.footprint() })
 }

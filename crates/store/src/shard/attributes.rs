@@ -22,6 +22,12 @@ impl KeyMut<'_, '_> {
         Attributes::of_record(self.kept_attributes())
     }
 
+    /// Value tag of the string after a change that gives it this one: it is fetched if it was.
+    #[inline]
+    pub fn tag_of_change(&self, value_tag: ValueTag) -> ValueTag {
+        self.found.map_or(value_tag, |found| value_tag.fetched_as(found.value_tag()))
+    }
+
     /// Makes `bytes` the value of the key, with a deadline and attributes, in place of any other
     /// value, whose nodes are removed with it.
     ///
@@ -92,10 +98,10 @@ impl KeyMut<'_, '_> {
             return Ok(());
         }
         let (value_tag, value) = (found.value_tag(), found.bytes());
-        let draft = draft(&self.key, value_tag, value.len(), value.len(), found.deadline())
-            .with_attributes(attributes);
+        let draft = draft(&self.key, value_tag, value.len(), value.len(), found.deadline());
         let fill = |to: &mut [u8]| to.copy_from_slice(value);
-        let appended = self.guard.append(&self.key, Some(found), &draft, fill)?;
+        let appended =
+            self.guard.append_keeping(&self.key, Some(found), &draft, attributes, fill)?;
         self.found = Some(self.guard.at(appended));
         Ok(())
     }

@@ -241,13 +241,15 @@ impl<'g, 'a> KeyMut<'g, 'a> {
                 let keep = old.len().min(len);
                 let room = if found.is_some() { room_to_grow(len, value_tag) } else { len };
                 let attributes = found.and_then(|found| found.attributes());
-                let draft = draft(&self.key, value_tag, len, room, deadline)
-                    .with_attributes(NextValue::Changed.attributes(attributes));
+                let attributes = NextValue::Changed.attributes(attributes);
+                let draft = draft(&self.key, value_tag, len, room, deadline);
                 // The old record stays as it is until the new one is filled.
-                let appended = self.guard.append(&self.key, found, &draft, |to| {
+                let fill = |to: &mut [u8]| {
                     to[..keep].copy_from_slice(&old[..keep]);
                     to[keep..].fill(0);
-                })?;
+                };
+                let appended =
+                    self.guard.append_keeping(&self.key, found, &draft, attributes, fill)?;
                 self.found = Some(self.guard.at(appended));
             }
         }
@@ -305,10 +307,11 @@ impl<'g, 'a> KeyMut<'g, 'a> {
             let entry = self.guard.update_in_place(&self.key, found, len, value_tag, deadline);
             self.found = Some(Found { entry, ..found });
         } else {
-            let draft = draft(&self.key, value_tag, value.len(), value.len(), deadline)
-                .with_attributes(NextValue::Same.attributes(found.attributes()));
+            let attributes = NextValue::Same.attributes(found.attributes());
+            let draft = draft(&self.key, value_tag, value.len(), value.len(), deadline);
             let fill = |to: &mut [u8]| to.copy_from_slice(value);
-            let appended = self.guard.append(&self.key, Some(found), &draft, fill)?;
+            let appended =
+                self.guard.append_keeping(&self.key, Some(found), &draft, attributes, fill)?;
             self.found = Some(self.guard.at(appended));
         }
         Ok(())
@@ -436,15 +439,16 @@ impl<'a> Guard<'a> {
         let target = self.find(to);
         self.before_writing(to, target.as_ref());
         let replaced = target.and_then(|target| target.collection());
-        let draft = draft(to, value_tag, value.len(), value.len(), deadline)
-            .with_attributes(under_another_key(source.attributes(), from.bytes == to.bytes));
+        let attributes = under_another_key(source.attributes(), from.bytes == to.bytes);
+        let draft = draft(to, value_tag, value.len(), value.len(), deadline);
         // Appending elsewhere leaves the source alone: `to` is another key.
-        let appended = self.append(to, target, &draft, |bytes| {
+        let fill = |bytes: &mut [u8]| {
             bytes.copy_from_slice(value);
             if let Some(id) = collection {
                 id.write(bytes);
             }
-        })?;
+        };
+        let appended = self.append_keeping(to, target, &draft, attributes, fill)?;
         if target.is_some() {
             // To clients it is another key, as if the old one had been removed before.
             self.after_creation(to);

@@ -15,7 +15,8 @@
 //!   noted. It becomes so exactly once, under its shard's lock, and in that moment its record is
 //!   copied: by the walk, or by who is about to change it.
 //! * Before that nobody changes its record, its entry or its nodes, but for where they lie, the
-//!   access history, and of a string a CAS that is drawn and the bit of one that was fetched. Keys with the very same position hash are settled together.
+//!   access history, and of a string a CAS that is drawn and the bit of one that was fetched. Keys
+//!   with the very same position hash are settled together.
 //! * A key that is born is noted, and never saved: its keyspace is not of the cut, or the walk is
 //!   past its position, or its position hash is noted.
 //! * Large values are **frozen**: of their nodes the table alone is copied, and of that only

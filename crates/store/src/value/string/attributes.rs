@@ -3,7 +3,7 @@
 
 use super::whole::write_long;
 use crate::access::Access;
-use crate::attributes::{Attributes, Cas};
+use crate::attributes::{Attributes, Cas, NextValue};
 use crate::fault::{Fault, NoSpace, WrongKind};
 use crate::key::{Encoding, Expiry, Key, Kind, ValueTag};
 use crate::shard::{KeyMut, ValueRef};
@@ -70,7 +70,13 @@ impl<'a> Access<'a> {
         encoding: Encoding,
     ) -> Result<(), NoSpace> {
         assert!(value.len() <= WHOLE_BYTES_MAX, "it is in one piece");
-        self.guard().change_string(key, ValueTag::new(Kind::String, encoding), value)
+        let (mut key, value_tag) =
+            (self.guard().key_mut(key), ValueTag::new(Kind::String, encoding));
+        let (value_tag, deadline) = (key.tag_of_change(value_tag), key.deadline());
+        match NextValue::Changed.attributes(key.kept_attributes()) {
+            None => key.replace_until(value_tag, value, deadline),
+            kept => key.replace_with(value_tag, value, deadline, kept),
+        }
     }
 
     /// Changes the attributes of a key's string, and nothing else. Returns what they are then;

@@ -107,8 +107,7 @@ impl Access<'_> {
     pub fn resize<'g>(&'g mut self, key: &Key<'g>, len: usize) -> Result<&'g mut [u8], NoSpace> {
         let mut key = self.guard().key_mut(key);
         assert!(!key.exists() || !key.value_tag().is_tree(), "it is in one piece");
-        let value_tag = if key.exists() { RAW.fetched_as(key.value_tag()) } else { RAW };
-        key.resize_as(value_tag, len)?;
+        key.resize_as(key.tag_of_change(RAW), len)?;
         Ok(key.into_bytes_mut())
     }
 }
