@@ -18,8 +18,8 @@
 //!
 //! That a key was given in base64 stays while its name does. A value that is no string has no
 //! attributes. A place whose CAS is void stays when the value changes, also in a record that is
-//! written anew: a client that has asked once will ask again. It is left behind by the cleaner, and under
-//! another key.
+//! written anew: a client that has asked once will ask again. It is left behind by the cleaner,
+//! and under another key.
 //!
 //! Invariant: all that makes a record of a key anew, or changes its value in place, stands here,
 //! and does with attributes what the table says.
@@ -111,8 +111,8 @@ impl Attributes {
         }
     }
 
-    /// What a record keeps of them, in place of one with `before`, which has asked for a place for
-    /// a CAS or not.
+    /// Returns what a record keeps of them that takes the place of one that kept `before`: a place
+    /// for a CAS stays.
     pub(crate) fn in_place_of(self, before: Option<Kept>) -> Option<Kept> {
         let mark = |is_set, mark| if is_set { mark } else { 0 };
         let is_given = matches!(self.cas, Cas::Given(_));
