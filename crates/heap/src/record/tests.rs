@@ -181,7 +181,8 @@ fn with_record(
 
 #[test]
 fn attributes_change_in_place_where_they_fit_and_nothing_else_does() {
-    for (first, next) in borders().flat_map(|first| borders().map(move |next| (first, next))) {
+    let some = || borders().step_by(if cfg!(miri) { 5 } else { 1 });
+    for (first, next) in some().flat_map(|first| some().map(move |next| (first, next))) {
         let fits_flags = match first.flags {
             0 => next.flags == 0,
             1..=0xff => next.flags <= 0xff,

@@ -9,7 +9,7 @@ use heap::Head;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const STEPS: usize = if cfg!(miri) { 150 } else { 40_000 };
+const STEPS: usize = if cfg!(miri) { 60 } else { 40_000 };
 const NOW: Millis = Millis(1_000);
 const STRING: ValueTag = ValueTag::new(Kind::String, Encoding::Raw);
 const NAMES: [&[u8]; 4] = [b"a", b"b", b"another", &[b'n'; 260]];
