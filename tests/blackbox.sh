@@ -139,6 +139,7 @@ else
   process saving
   process migrate
   process moving
+  process memcached
   process expiring
   process messages
   process large_values

@@ -111,7 +111,7 @@ fn queued(client: &Client) -> i64 {
 }
 
 fn command_name(commands: &'static Table, id_plus_one: u32) -> &'static str {
-    let row = (id_plus_one as usize).checked_sub(1).and_then(|id| commands.rows().get(id));
+    let row = (id_plus_one as usize).checked_sub(1).and_then(|id| commands.all_rows().get(id));
     row.map_or("NULL", |row| &row.full_name)
 }
 

@@ -273,7 +273,7 @@ fn reject(call: &mut Call<'_>, rejection: Rejection) {
 }
 
 fn row_of(call: &Call<'_>, command: usize) -> &'static Row {
-    &call.row.table().rows()[command]
+    &call.row.table().all_rows()[command]
 }
 
 /// What the commands of a transaction need together.

@@ -54,7 +54,7 @@ fn permits_simply(user: &User, call: &Call<'_>) -> bool {
     }
     let database = asked.reaches_selected.then(|| narrow::to_u32(call.session.database_of_next()));
     let key = asked.key.map(|(at, access)| (call.args.get(at), access));
-    user.may_simply(narrow::to_u16(call.row.id), database, key)
+    user.may_simply(narrow::to_u16(call.row.right), database, key)
 }
 
 /// Returns the databases that a call sees.
@@ -101,7 +101,7 @@ fn asking<T>(
     let channels = if user.looks_at_channels() { channels(row, args) } else { SmallVec::new() };
     let argument_at = if row.parent.is_some() { 2 } else { 1 };
     decide(&Asked {
-        command: narrow::to_u16(row.id),
+        command: narrow::to_u16(row.right),
         is_for_everybody: row.spec.flags.contains(Flags::NO_AUTH),
         first_argument: (argument_at < args.len()).then(|| args.get(argument_at)),
         databases: match row.spec.databases {

@@ -77,6 +77,9 @@ pub struct Command {
     pub run: Handler,
     /// Rows of its subcommands.
     pub subcommands: &'static [Command],
+    /// Full name of the command whose right it needs, if it has none of its own: it is then a word
+    /// of another protocol, and in no list of commands.
+    pub right_of: &'static str,
 }
 
 /// Function that executes a command: reads arguments, works on the store, writes one reply.
@@ -154,6 +157,8 @@ pub struct Row {
     pub spec: &'static Command,
     /// Index among all rows, and among counts of commands.
     pub id: usize,
+    /// Id of the row whose right it needs: its own, but for commands that are in no list.
+    pub right: usize,
     /// Needs of the command.
     pub needs: Needs,
     /// Position of its first key, if that is the same in every request; zero if not.
@@ -176,6 +181,8 @@ pub struct Row {
 /// All rows, and a hash table of names.
 pub struct Table {
     pub(crate) rows: Vec<Row>,
+    /// Number of those that are listed, which come first.
+    pub(crate) listed: usize,
     /// Row of requests that name no command or have a wrong number of arguments.
     pub(crate) nameless: Row,
     /// Names of commands, folded, with id plus one, by hash of the name; zero for an empty place.
@@ -223,6 +230,7 @@ impl Command {
             history: &[],
             run,
             subcommands: &[],
+            right_of: "",
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::flags::Flags;
 use crate::row::{Call, Outcome, Unanswered};
-use session::Refusal;
+use session::{Line, Refusal};
 use wire::Mark;
 
 /// Outcome of a request.
@@ -62,7 +62,35 @@ pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
 /// Writes a refusal as the reply and counts it.
 #[cold]
 pub fn reply_with(call: &mut Call<'_>, refusal: &Refusal) {
-    call.reply.error(refusal.text());
+    match call.session.line {
+        Some(line) => answer_line(call, &line, refusal),
+        None => call.reply.error(refusal.text()),
+    }
     call.instance.statistics.count_error(refusal.code());
     call.statistics.server.refusals.add(1);
 }
+
+/// Answers a line of Memcached's protocol, of which no later part says anything then.
+fn answer_line(call: &mut Call<'_>, line: &Line, refusal: &Refusal) {
+    let is_told = std::mem::replace(&mut call.session.is_line_refused, !line.request.is_last);
+    let is_silent = line.request.is_quiet || is_told && !line.request.is_first;
+    if !is_silent {
+        let text = line_of(line.request.command, refusal);
+        call.reply.raw(&text);
+    }
+}
+
+/// Returns the line that tells a client of Memcached's protocol of a refusal.
+fn line_of(command: memcached::Command, refusal: &Refusal) -> Vec<u8> {
+    match refusal.code() {
+        OUT_OF_MEMORY => memcached::reply::OUT_OF_MEMORY.to_vec(),
+        NOT_PERMITTED => format!("CLIENT_ERROR {} not allowed\r\n", command.name()).into_bytes(),
+        NOT_AUTHENTICATED => memcached::Refusal::Unauthenticated.line().to_vec(),
+        _ => [b"SERVER_ERROR ", refusal.text(), b"\r\n"].concat(),
+    }
+}
+
+/// Codes of refusals that have a line of their own there.
+const OUT_OF_MEMORY: &str = "OOM";
+const NOT_PERMITTED: &str = "NOPERM";
+const NOT_AUTHENTICATED: &str = "NOAUTH";

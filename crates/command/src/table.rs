@@ -51,13 +51,15 @@ impl fmt::Debug for Table {
 
 impl Table {
     /// Builds the table from the rows of all families. `kept_in` is the static that will hold it,
-    /// and `nameless` the row of requests that have none.
+    /// `nameless` the row of requests that have none, and `unlisted` has the commands that no list
+    /// has and no request of RESP names.
     pub fn build(
         kept_in: &'static LazyLock<Table>,
         families: &[&'static [Command]],
         nameless: &'static Command,
+        unlisted: &'static Command,
     ) -> Table {
-        let mut rows = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
         for spec in families.iter().copied().flatten() {
             let parent = rows.len();
             rows.push(row(kept_in, spec, parent, None));
@@ -66,8 +68,14 @@ impl Table {
                 rows.push(row(kept_in, child, id, Some(spec)));
             }
         }
+        let listed = rows.len();
+        for spec in unlisted.subcommands {
+            let named = rows[..listed].iter().find(|other| other.full_name == spec.right_of);
+            let right = named.map_or(rows.len(), |other| other.id);
+            rows.push(Row { right, ..row(kept_in, spec, rows.len(), Some(unlisted)) });
+        }
         let mut places = vec![(0, 0); PLACES].into_boxed_slice();
-        for row in rows.iter().filter(|row| row.parent.is_none()) {
+        for row in rows[..listed].iter().filter(|row| row.parent.is_none()) {
             let name = folded(name_bytes(row.spec.name.as_bytes()));
             let mut place = place_of(name, row.spec.name.len());
             while places[place].1 != 0 {
@@ -82,7 +90,7 @@ impl Table {
         let closing: Vec<_> = rows.iter().filter(is_closing).map(|row| row.spec.name).collect();
         let lengths = || closing.iter().map(|name| name.len());
         let closing_lengths = lengths().min().unwrap_or(1)..=lengths().max().unwrap_or(0);
-        Table { rows, nameless, places, closing, closing_lengths }
+        Table { rows, listed, nameless, places, closing, closing_lengths }
     }
 
     /// Names of the commands that close the gate and may be called from scripts.
@@ -104,8 +112,18 @@ impl Table {
         self.rows.len() + 1
     }
 
-    /// All rows, subcommands behind their commands.
+    /// All rows that are listed, subcommands behind their commands.
     pub fn rows(&self) -> &[Row] {
+        &self.rows[..self.listed]
+    }
+
+    /// The other rows.
+    pub fn unlisted(&self) -> &[Row] {
+        &self.rows[self.listed..]
+    }
+
+    /// All rows, each at the index that is its id.
+    pub fn all_rows(&self) -> &[Row] {
         &self.rows
     }
 
@@ -161,6 +179,7 @@ fn row(
     Row {
         spec,
         id,
+        right: id,
         needs,
         first_key,
         key_ahead,

@@ -1,8 +1,9 @@
 //! The table of all commands, built from the tables of the families.
 
 use crate::{
-    acl, bitmap, client, cluster, connection, generic, geo, hash, hyperloglog, list, observing,
-    pubsub, replication, scripting, server, set, sorted_set, stream, string, transaction,
+    acl, bitmap, client, cluster, connection, generic, geo, hash, hyperloglog, list, memcached,
+    observing, pubsub, replication, scripting, server, set, sorted_set, stream, string,
+    transaction,
 };
 use command::{Command, Flags, Group, Table};
 use session::Refusal;
@@ -37,7 +38,8 @@ pub const FAMILIES: &[&[Command]] = &[
 const NAMELESS: Command =
     Command::plain(Group::Server, "", 0, Flags::empty(), "", |_| Err(Refusal::SYNTAX.into()));
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| Table::build(&TABLE, FAMILIES, &NAMELESS));
+static TABLE: LazyLock<Table> =
+    LazyLock::new(|| Table::build(&TABLE, FAMILIES, &NAMELESS, &memcached::COMMANDS));
 
 /// The table of all commands; built at the first call.
 #[inline]

@@ -26,6 +26,7 @@ mod hash;
 mod hyperloglog;
 mod list;
 mod manual;
+mod memcached;
 mod observing;
 mod pubsub;
 mod replication;

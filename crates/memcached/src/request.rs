@@ -91,12 +91,25 @@ impl RequestParser {
         self.unfinished.as_ref().map_or(0, |_| size_of::<Stage>() + spans * size_of::<Span>())
     }
 
+    /// Returns the state of the parser, from which what it has not handed out can be parsed again.
+    #[inline]
+    pub fn resume(&self) -> Resume {
+        match self.unfinished.as_deref() {
+            None | Some(Stage::Line { .. } | Stage::Block(_)) => Resume::Line,
+            Some(Stage::Keys { command, expiry }) => {
+                Resume::Keys { command: *command, expiry: *expiry }
+            }
+            Some(Stage::Swallow(left)) => Resume::Swallow(*left),
+        }
+    }
+
     /// Sets the parser to a state in which it was between two requests: the next call gets the
     /// input from there on.
     pub fn resume_at(&mut self, resume: Resume) {
         self.unfinished = match resume {
             Resume::Line => None,
             Resume::Keys { command, expiry } => Some(Box::new(Stage::Keys { command, expiry })),
+            Resume::Swallow(left) => Some(Box::new(Stage::Swallow(left))),
         };
     }
 

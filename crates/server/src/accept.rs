@@ -2,6 +2,7 @@
 //! established first.
 
 use crate::balance::Balance;
+use crate::front::Dialect;
 use crate::listeners::{Accepted, Listeners};
 use crate::mail::Mail;
 use crate::stream::{self, Stream};
@@ -23,6 +24,10 @@ const PROTECTED: &[u8] = b"-DENIED Varve is running in protected mode because no
 for the default user. In this mode connections are only accepted from the loopback interface. \
 To connect from another machine, set a password (`requirepass` in the configuration file or with \
 CONFIG SET on this machine), or turn the mode off with `protected-mode no`.\r\n";
+
+/// The same for a client of Memcached's protocol.
+const PROTECTED_FROM_MEMCACHED: &[u8] = b"SERVER_ERROR DENIED connections from other machines \
+need a password for the default user (`requirepass`), or `protected-mode no`\r\n";
 
 /// Listeners, and the workers that share the accepted connections.
 #[derive(Debug)]
@@ -55,8 +60,8 @@ impl Acceptor {
             match self.listeners.accept(token) {
                 Ok(None) => return (own, false),
                 Ok(Some(Accepted::Plain(stream))) => own.extend(self.deal(stream, instance)),
-                Ok(Some(Accepted::Tls(socket))) => {
-                    self.establish(socket, instance);
+                Ok(Some(Accepted::Tls(socket, dialect))) => {
+                    self.establish(socket, dialect, instance);
                     encrypted += 1;
                     if encrypted == MAX_NEW_TLS_CONNECTIONS.get(&instance.settings) {
                         return (own, true);
@@ -92,12 +97,18 @@ impl Acceptor {
     fn deal(&mut self, mut stream: Stream, instance: &Instance) -> Option<Stream> {
         if is_protected(instance) && !stream.is_local() {
             instance.statistics.rejected_connections.fetch_add(1, Relaxed);
-            let _ = stream.write(PROTECTED);
+            let _ = stream.write(match stream.dialect {
+                Dialect::Resp => PROTECTED,
+                Dialect::Memcached => PROTECTED_FROM_MEMCACHED,
+            });
             return None;
         }
         if !self.admit(instance) {
             instance.statistics.rejected_connections.fetch_add(1, Relaxed);
-            let _ = stream.write(TOO_MANY);
+            let _ = stream.write(match stream.dialect {
+                Dialect::Resp => TOO_MANY,
+                Dialect::Memcached => memcached::reply::TOO_MANY_CONNECTIONS,
+            });
             return None;
         }
         instance.statistics.connections.fetch_add(1, Relaxed);
@@ -110,13 +121,13 @@ impl Acceptor {
     }
 
     /// Rejects a connection, to which nothing can be said yet, or has it established.
-    fn establish(&self, socket: TcpStream, instance: &Instance) {
+    fn establish(&self, socket: TcpStream, dialect: Dialect, instance: &Instance) {
         let is_refused = is_protected(instance) && !stream::is_local(&socket);
         if is_refused || !self.admit(instance) {
             instance.statistics.rejected_connections.fetch_add(1, Relaxed);
             return;
         }
-        self.handshakes.begin(socket);
+        self.handshakes.begin(socket, dialect);
     }
 }
 

@@ -6,13 +6,17 @@
 //! then         execute in order
 //! ```
 
+use crate::front::{Again, Front, row_of_line};
 use base::{KeyspaceId, PositionHash};
 use command::{Row, RowMemo, Table};
-use session::Args;
+use memcached::Progress;
+use session::{Args, Line};
 use std::ops::Range;
 use store::{LOCKS_AHEAD, Sought, Store};
-use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
+use wire::{Limits, ProtocolError, RequestParser, Span};
 
+/// Place of the key among the words of a meta command.
+const KEY_AT: usize = 1;
 /// Most places of arguments for which an empty batch keeps room: a request may have millions.
 const SPANS_KEPT: usize = 8192;
 
@@ -41,6 +45,19 @@ pub enum End {
     Incomplete,
     /// The rest of the input is not a valid request.
     Broken(ProtocolError),
+    /// A line is not executed. More may follow behind it.
+    Refused(memcached::Refused),
+    /// The connection is to be closed without a word.
+    Silent(Silence),
+}
+
+/// Reason why a client is told nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// It sends what no client of the protocol does.
+    Nonsense,
+    /// It speaks the binary protocol of Memcached.
+    Binary,
 }
 
 /// Parameters of parsing and prefetching for one connection.
@@ -50,6 +67,10 @@ pub struct Ahead<'a> {
     pub most: usize,
     /// Limits of a request.
     pub limits: Limits,
+    /// Most bytes of a value that a client of Memcached's protocol may set.
+    pub item_bytes_max: u64,
+    /// True until a request of the connection was served.
+    pub is_first: bool,
     /// Store in which keys are looked up.
     pub store: &'a Store,
     /// Keyspace in which the keys are looked up.
@@ -65,6 +86,9 @@ pub struct Batch {
     /// Bytes of the arguments of each inline request, one argument behind the other.
     inline: Vec<Vec<u8>>,
     rows: RowMemo,
+    table: &'static Table,
+    /// What is known of the requests of Memcached's protocol, and where each begins again.
+    lines: Vec<(Line, Again)>,
     /// First keys of all requests that have one.
     keys: Vec<Sought>,
 }
@@ -78,6 +102,10 @@ pub struct Part {
     pub parsed: usize,
     /// Reason why parsing stopped.
     pub end: End,
+    /// State of the connection's front before it.
+    pub again: Again,
+    /// Index of what is known of its first line; `None` for requests of RESP.
+    first_line: Option<usize>,
 }
 
 impl Batch {
@@ -88,6 +116,8 @@ impl Batch {
             requests: Vec::new(),
             inline: Vec::new(),
             rows: RowMemo::new(table),
+            table,
+            lines: Vec::new(),
             keys: Vec::new(),
         }
     }
@@ -101,13 +131,22 @@ impl Batch {
         self.spans.clear();
         self.requests.clear();
         self.inline.clear();
+        self.lines.clear();
         self.keys.clear();
     }
 
     /// Parses requests of one connection, in `input` from `from` on, until the batch is full. Finds
     /// their rows, and hashes their first keys.
     #[inline]
-    pub fn add(
+    pub fn add(&mut self, front: &mut Front, input: &[u8], from: usize, ahead: &Ahead<'_>) -> Part {
+        match front {
+            Front::Resp(parser) => self.add_requests(parser, input, from, ahead),
+            Front::Memcached(parser) => self.add_lines(parser, input, from, ahead),
+        }
+    }
+
+    #[inline]
+    fn add_requests(
         &mut self,
         parser: &mut RequestParser,
         input: &[u8],
@@ -124,15 +163,15 @@ impl Batch {
             }
             let (start, first_span) = (parsed, self.spans.len());
             let inline = match parser.parse(&input[start..], &mut self.spans, &ahead.limits) {
-                Ok(Progress::Complete { consumed }) => {
+                Ok(wire::Progress::Complete { consumed }) => {
                     parsed += consumed;
                     0
                 }
-                Ok(Progress::Inline { consumed, arguments }) => {
+                Ok(wire::Progress::Inline { consumed, arguments }) => {
                     parsed += consumed;
                     self.write_down(&arguments)
                 }
-                Ok(Progress::Incomplete { .. }) => break End::Incomplete,
+                Ok(wire::Progress::Incomplete { .. }) => break End::Incomplete,
                 Err(error) => break End::Broken(error),
             };
             // Each argument takes at least one byte of the request, which is shorter than 4 GiB.
@@ -152,7 +191,99 @@ impl Batch {
             }
             self.requests.push(request);
         };
-        Part { requests: first..self.requests.len(), parsed, end }
+        let (requests, again) = (first..self.requests.len(), Again::default());
+        Part { requests, parsed, end, again, first_line: None }
+    }
+
+    /// Does the same with lines of Memcached's protocol.
+    #[inline(never)]
+    fn add_lines(
+        &mut self,
+        parser: &mut memcached::RequestParser,
+        input: &[u8],
+        from: usize,
+        ahead: &Ahead<'_>,
+    ) -> Part {
+        let (first, first_line, mut parsed) = (self.requests.len(), self.lines.len(), from);
+        let again = Again::before(parser.resume());
+        let limits = memcached::Limits {
+            item_bytes_max: ahead.item_bytes_max,
+            authenticated: ahead.limits.authenticated,
+            is_first: ahead.is_first && from == 0,
+            ..memcached::Limits::default()
+        };
+        let end = loop {
+            if self.requests.len() - first >= ahead.most {
+                break End::Full;
+            }
+            if parsed == input.len() {
+                break End::Incomplete;
+            }
+            let (start, first_span) = (parsed, self.spans.len());
+            let resume = parser.resume();
+            let line = match parser.parse(&input[start..], &mut self.spans, &limits) {
+                Progress::Request(request) => {
+                    parsed += request.consumed;
+                    Line { request, refusal: None }
+                }
+                Progress::Refused(refused) => {
+                    parsed += refused.consumed;
+                    match Line::of_removal(&refused) {
+                        Some(line) => line,
+                        None => break End::Refused(refused),
+                    }
+                }
+                Progress::Swallowed { consumed } => {
+                    parsed += consumed;
+                    continue;
+                }
+                Progress::Incomplete { .. } => break End::Incomplete,
+                Progress::Close => break End::Silent(Silence::Nonsense),
+                Progress::Binary => break End::Silent(Silence::Binary),
+            };
+            self.push_line(&line, input, (start, first_span), ahead);
+            self.lines.push((line, Again::before(resume)));
+        };
+        let requests = first..self.requests.len();
+        Part { requests, parsed, end, again, first_line: Some(first_line) }
+    }
+
+    /// Adds the request of a line, whose words are the spans from `first_span` on.
+    #[inline]
+    fn push_line(
+        &mut self,
+        line: &Line,
+        input: &[u8],
+        (start, first_span): (usize, usize),
+        ahead: &Ahead<'_>,
+    ) {
+        let is_base64 = line.request.is_base64;
+        let inline = if is_base64 { self.decode_key(input, start, first_span) } else { 0 };
+        // Each word takes at least one byte of the input, which is shorter than 4 GiB.
+        let words = narrow::to_u32(self.spans.len() - first_span);
+        let (row, hash) = (self.rows.latest(), None);
+        let mut request = Request { start, first_span, words, inline, row, hash };
+        let args = args(&request, &self.spans, &self.inline, input);
+        request.row = row_of_line(self.table, line.request.command, &args);
+        // Of several keys the command finds the hashes itself, and looks ahead for all.
+        if request.row.has_one_key {
+            let key = ahead.store.key(ahead.keyspace, args.get(request.row.first_key));
+            request.hash = Some(key.hash);
+            self.keys.push((key.keyspace, key.hash));
+        }
+        self.requests.push(request);
+    }
+
+    /// Returns what is known of a request of Memcached's protocol.
+    #[inline(always)]
+    pub fn line(&self, part: &Part, at: usize) -> Option<Line> {
+        Some(self.lines[part.first_line? + at - part.requests.start].0)
+    }
+
+    /// Returns the state of the connection's front before a request.
+    pub fn again(&self, part: &Part, at: usize) -> Again {
+        let line = part.first_line.map(|first| first + at - part.requests.start);
+        line.map_or(Again::default(), |line| self.lines[line].1)
     }
 
     /// Returns the first keys of all requests. One alone needs no prefetch.
@@ -166,6 +297,19 @@ impl Batch {
     pub fn prefetch_lock(&self, at: usize, store: &Store) {
         let later = self.requests.get(at + LOCKS_AHEAD).and_then(|request| request.hash);
         later.into_iter().for_each(|hash| store.prefetch_lock(hash));
+    }
+
+    /// Writes down the words of a line whose key is in base64, with the key as it is meant.
+    #[cold]
+    fn decode_key(&mut self, input: &[u8], start: usize, first_span: usize) -> u32 {
+        let spans = self.spans.drain(first_span..);
+        let mut words: Vec<Vec<u8>> = spans.map(|span| span.of(&input[start..]).to_vec()).collect();
+        if let Some(key) = words.get_mut(KEY_AT) {
+            let mut room = memcached::base64::KEY_ROOM;
+            // The parser has found out that it is base64.
+            *key = memcached::base64::decode(key, &mut room).unwrap_or_default().to_vec();
+        }
+        self.write_down(&words)
     }
 
     #[cold]

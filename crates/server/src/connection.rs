@@ -1,6 +1,7 @@
 //! Connection of one client: its socket, its input that was not served yet, and its output that was
 //! not written yet.
 
+use crate::front::Front;
 use crate::output::Output;
 use crate::query::Query;
 use crate::stream::Stream;
@@ -11,7 +12,7 @@ use session::{Session, SharedBytes};
 use settings::{OutputLimit, OutputLimits};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use wire::{Lent, RequestParser};
+use wire::Lent;
 
 /// Milliseconds of silence after which a client needs no free room in its query buffer.
 const SILENT_MILLIS: u64 = 2000;
@@ -66,8 +67,8 @@ pub struct Connection {
     pub stream: Stream,
     /// Protocol state of the client.
     pub session: Session,
-    /// Parser, with the state of an incomplete request.
-    pub parser: RequestParser,
+    /// What it speaks, with the state of an incomplete request.
+    pub front: Front,
     /// Bytes that were received and not served: the beginning of a request, or deferred requests.
     pub query: Query,
     /// Its own messages, while the reply of EXEC that they follow goes by mail.
@@ -99,9 +100,9 @@ impl Connection {
     pub fn new(stream: Stream, mut session: Session) -> Connection {
         session.memory_changed |= stream.is_encrypted();
         Connection {
+            front: Front::new(stream.dialect),
             stream,
             session,
-            parser: RequestParser::new(),
             query: Query::default(),
             own: Output::default(),
             output: Output::default(),
@@ -353,7 +354,7 @@ impl Connection {
     /// Makes room for the argument that the client is sending.
     #[inline]
     pub fn expect_announced(&mut self) {
-        self.query.expect(self.parser.announced(self.query.len()));
+        self.query.expect(self.front.announced(self.query.len()));
     }
 
     /// Returns the milliseconds since the last interaction with the client.
@@ -413,10 +414,10 @@ impl Connection {
         self.is_shown_with_buffers = self.has_buffers();
         self.session.memory_changed = false;
         let client = &self.session.client;
-        let taken = self.parser.taken().min(self.query.len());
+        let taken = self.front.taken().min(self.query.len());
         let waiting = if self.is_waiting() { client.waiter_bytes() } else { 0 };
         let apart = self.session.apart.as_ref().map_or(0, |apart| apart.received());
-        let arguments = (taken + self.parser.heap_bytes() + apart) as u64 + waiting;
+        let arguments = (taken + self.front.heap_bytes() + apart) as u64 + waiting;
         client.argument_bytes.store(arguments, Relaxed);
         client.query_bytes.store((self.query.len() - taken) as u64, Relaxed);
         client.query_free.store((self.query.room() - self.query.len()) as u64, Relaxed);

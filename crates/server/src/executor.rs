@@ -8,8 +8,9 @@ mod look_ahead;
 mod postponed;
 mod unanswered;
 
-use crate::batch::{Ahead, Batch, End, Part, Request};
+use crate::batch::{Ahead, Batch, End, Part, Request, Silence};
 use crate::connection::{Connection, Life};
+use crate::front::Again;
 use crate::journal::Journal;
 use base::{CoarseSteady, KeyspaceId, Millis, Stopwatch};
 use command::{
@@ -17,13 +18,14 @@ use command::{
     granted_for_batch, send_monitor_lines,
 };
 use session::{AccessModes, ClientFlags, Instance, Needs, ReplyMode, WorkerStatistics};
-use settings::{OutputLimits, general, limits};
+use settings::memcached::MEMCACHED_MAX_ITEM_SIZE;
+use settings::{OutputLimits, Settings, general, limits};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::ThreadContext;
 use store::value::long_string::WHOLE_BYTES_MAX;
 use unanswered::count_unanswered;
-use wire::{Lent, Limits, ProtocolError, Reply, RequestParser};
+use wire::{Lent, Limits, ProtocolError, Reply};
 
 /// Bytes of replies after which they are written before the batch ends.
 const REPLIES_MAX: usize = 256 << 10;
@@ -168,6 +170,8 @@ impl Executor {
                 authenticated,
                 ..Limits::default()
             },
+            item_bytes_max: item_bytes_max(settings),
+            is_first: connection.session.client.commands.load(Relaxed) == 0,
             store: &instance.store,
             // Sessions name databases that exist; another would only spoil a hint.
             keyspace: instance.store.keyspace(connection.session.database).unwrap_or(KeyspaceId(0)),
@@ -206,7 +210,7 @@ impl Executor {
             self.read_clock();
             let ahead = self.ahead(connection);
             batch.clear();
-            let part = batch.add(&mut connection.parser, input, served, &ahead);
+            let part = batch.add(&mut connection.front, input, served, &ahead);
             self.prefetch_keys(batch);
             match self.serve_part(connection, input, batch, &part) {
                 Some(done) => return done,
@@ -237,15 +241,19 @@ impl Executor {
             batch.prefetch_lock(at, &self.instance.store);
             let (request, args) = batch.request(at, input);
             if is_deferred || self.slice_nanos == 0 || connection.is_closing() {
-                left = Some(request.start);
+                left = Some((request.start, batch.again(part, at)));
                 break;
+            }
+            if let Some(line) = batch.line(part, at) {
+                connection.session.line = Some(line);
             }
             let mark = self.replies.len();
             let execution = self.call(connection, request, args, (granted, now));
             if execution == Execution::Done {
                 served += 1;
             } else if execution == Execution::Postponed {
-                left = Some(self.postpone(connection, request.start));
+                self.postpone(connection);
+                left = Some((request.start, batch.again(part, at)));
                 break;
             } else {
                 // A command that waits counts for the client when it is answered.
@@ -268,12 +276,30 @@ impl Executor {
             }
         }
         self.finish_batch(connection, served, now);
+        self.end_part(connection, part, left, input.len())
+    }
+
+    /// Decides what becomes of the input behind what was served of a part: what is `left` of it, or
+    /// what follows from the reason for which parsing stopped. Returns what `serve_part` does.
+    #[inline]
+    fn end_part(
+        &mut self,
+        connection: &mut Connection,
+        part: &Part,
+        left: Option<(usize, Again)>,
+        len: usize,
+    ) -> Option<usize> {
         match (left, &part.end) {
-            _ if connection.is_closing() => Some(close(connection, input.len())),
+            _ if connection.is_closing() => Some(close(connection, len)),
             (Some(from), _) => Some(self.leave_off(connection, from)),
             (None, End::Incomplete) => Some(part.parsed),
             (None, End::Full) => None,
-            (None, End::Broken(error)) => Some(self.refuse_rest(connection, error, input.len())),
+            (None, End::Broken(error)) => Some(self.refuse_rest(connection, error, len)),
+            (None, End::Refused(refused)) => {
+                self.refuse_line(connection, refused);
+                None
+            }
+            (None, End::Silent(why)) => Some(self.end_silently(connection, *why, len)),
         }
     }
 
@@ -282,7 +308,7 @@ impl Executor {
     #[inline]
     pub fn finish(&mut self, connection: &mut Connection) -> Fate {
         if !connection.query.is_empty() {
-            if connection.parser.announced(connection.query.len()) > WHOLE_BYTES_MAX / 2 {
+            if connection.front.announced(connection.query.len()) > WHOLE_BYTES_MAX / 2 {
                 self.begin_apart(connection);
             }
             connection.expect_announced();
@@ -324,20 +350,19 @@ impl Executor {
         counts.output_bytes.add(sent as u64);
     }
 
-    /// Postpones a command that did not run, which begins at `from`. Returns `from`.
+    /// Postpones a command that did not run.
     #[cold]
-    fn postpone(&mut self, connection: &mut Connection, from: usize) -> usize {
+    fn postpone(&mut self, connection: &mut Connection) {
         connection.life = Life::Postponed { by_pause: false, place: 0 };
         connection.session.client.set_flag(ClientFlags::PAUSED, true);
         // Waiters that were served when a pause ended may have written to the journal.
         self.has_put |= self.thread.journal_position() != self.position;
-        from
     }
 
     /// Leaves the requests from `from` on for later: they will be parsed again. Returns `from`.
     #[cold]
-    fn leave_off(&self, connection: &mut Connection, from: usize) -> usize {
-        connection.parser = RequestParser::new();
+    fn leave_off(&self, connection: &mut Connection, (from, again): (usize, Again)) -> usize {
+        connection.front.go_back(again);
         if self.slice_nanos == 0 && connection.life == Life::Serving {
             connection.life = Life::SliceOver;
         }
@@ -356,6 +381,30 @@ impl Executor {
         let protocol = connection.session.protocol;
         Reply::new(&mut self.replies, protocol).protocol_error(error);
         self.instance.statistics.count_error(PROTOCOL_ERROR_CODE);
+        close(connection, end)
+    }
+
+    /// Answers a line of Memcached's protocol that is not executed.
+    #[cold]
+    fn refuse_line(&mut self, connection: &mut Connection, refused: &memcached::Refused) {
+        if !refused.is_quiet {
+            let protocol = connection.session.protocol;
+            Reply::new(&mut self.replies, protocol).raw(refused.refusal.line());
+        }
+        self.instance.statistics.count_error(PROTOCOL_ERROR_CODE);
+    }
+
+    /// Has a connection closed that is told nothing. Returns `end`.
+    #[cold]
+    fn end_silently(&mut self, connection: &mut Connection, why: Silence, end: usize) -> usize {
+        if why == Silence::Binary {
+            let hides = general::HIDE_USER_DATA_FROM_LOG.get(&self.instance.settings);
+            let client = connection.session.client.for_log(hides);
+            tracing::warn!(
+                "closing a client that speaks the binary protocol of Memcached, which is not \
+                 there: have it speak the text or the meta protocol: {client}"
+            );
+        }
         close(connection, end)
     }
 
@@ -499,11 +548,19 @@ impl Executor {
     }
 }
 
+/// Most bytes of a value that a client of Memcached's protocol may set.
+fn item_bytes_max(settings: &Settings) -> u64 {
+    match MEMCACHED_MAX_ITEM_SIZE.get(settings) {
+        0 => limits::PROTO_MAX_BULK_LEN.get(settings),
+        bytes => bytes,
+    }
+}
+
 /// Has a connection closed whose client sends or is served nothing more. Returns `end`, up to which
 /// its input is dropped.
 #[cold]
 fn close(connection: &mut Connection, end: usize) -> usize {
-    connection.parser = RequestParser::new();
+    connection.front.go_back(Again::default());
     connection.session.close_after_reply = true;
     end
 }

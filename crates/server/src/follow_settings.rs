@@ -8,7 +8,8 @@ use crate::tls::Tls;
 use session::Instance;
 use settings::journal::{APPENDFSYNC, APPENDONLY};
 use settings::{
-    Settings, general, memory, network, observing, replication, scripting, snapshots, tls,
+    Settings, general, memcached, memory, network, observing, replication, scripting, snapshots,
+    tls,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -100,8 +101,9 @@ pub(crate) fn follow_tls(settings: &Settings, tls: &Arc<Tls>) {
 }
 
 /// Settings of which the rules of TLS are made.
-const OF_TLS: [fn() -> &'static str; 20] = [
+const OF_TLS: [fn() -> &'static str; 21] = [
     || tls::TLS_PORT.name(),
+    || memcached::MEMCACHED_TLS_PORT.name(),
     || tls::TLS_REPLICATION.name(),
     || tls::TLS_CLUSTER.name(),
     || tls::TLS_CERT_FILE.name(),
@@ -130,6 +132,9 @@ pub(crate) fn follow_addresses(settings: &Settings, listeners: &Arc<Listeners>, 
         (network::PORT.name(), "Unable to listen on this port. Check server logs."),
         (tls::TLS_PORT.name(), "Unable to listen on this port. Check server logs."),
         (network::BIND.name(), "Failed to bind to specified addresses."),
+        (memcached::MEMCACHED_PORT.name(), "Unable to listen on this port. Check server logs."),
+        (memcached::MEMCACHED_TLS_PORT.name(), "Unable to listen on this port. Check server logs."),
+        (memcached::MEMCACHED_BIND.name(), "Failed to bind to specified addresses."),
     ];
     for (name, complaint) in complaints {
         let (listeners, tls) = (Arc::clone(listeners), Arc::downgrade(tls));

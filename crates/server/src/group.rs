@@ -71,7 +71,7 @@ impl Group {
         let (at, mut connection) = from;
         let bytes = self.filled..self.filled + read;
         self.filled += read;
-        let part = self.batch.add(&mut connection.parser, &self.input[bytes.clone()], 0, ahead);
+        let part = self.batch.add(&mut connection.front, &self.input[bytes.clone()], 0, ahead);
         self.members.push_back(Member { at, connection, bytes, part });
         self.is_full = self.batch.len() >= ahead.most || self.filled + READ_BYTES > INPUT_BYTES;
     }

@@ -37,6 +37,7 @@ mod end;
 mod event_loop;
 mod executor;
 mod follow_settings;
+mod front;
 mod group;
 mod journal;
 mod judge;

@@ -1,8 +1,13 @@
 //! Listening sockets, as `bind`, `port` and `unixsocket` ask for them.
 
+use crate::front::Dialect;
 use mio::net::{TcpListener, UnixListener};
+use settings::memcached::{
+    MEMCACHED_BIND, MEMCACHED_PORT, MEMCACHED_TLS_PORT, MEMCACHED_UNIX_SOCKET,
+};
+use settings::memory::{MAXMEMORY, MAXMEMORY_POLICY};
 use settings::tls::TLS_PORT;
-use settings::{Settings, network};
+use settings::{MaxmemoryPolicy, Settings, network};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -51,27 +56,70 @@ pub enum ListenError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenAddress {
     /// One entry of `bind`, and the port.
-    Tcp(String, u16),
+    Tcp(String, u16, Dialect),
     /// One entry of `bind`, and the port of TLS.
-    Tls(String, u16),
+    Tls(String, u16, Dialect),
     /// Path of a Unix socket.
-    Unix(PathBuf),
+    Unix(PathBuf, Dialect),
+}
+
+impl ListenAddress {
+    /// What is spoken there.
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            ListenAddress::Tcp(_, _, dialect)
+            | ListenAddress::Tls(_, _, dialect)
+            | ListenAddress::Unix(_, dialect) => *dialect,
+        }
+    }
 }
 
 /// Returns the addresses that the settings ask for.
 pub fn addresses(settings: &Settings) -> Vec<ListenAddress> {
+    let bind = network::BIND.get(settings);
     let (port, tls_port) = (network::PORT.get(settings), TLS_PORT.get(settings));
-    let words = network::BIND.get(settings);
-    let of_tcp = words.iter().filter(|_| port != 0);
-    let mut addresses: Vec<ListenAddress> =
-        of_tcp.map(|word| ListenAddress::Tcp(word.clone(), port)).collect();
-    let of_tls = words.iter().filter(|_| tls_port != 0);
-    addresses.extend(of_tls.map(|word| ListenAddress::Tls(word.clone(), tls_port)));
     let path = network::UNIX_SOCKET.get(settings);
-    if !path.is_empty() {
-        addresses.push(ListenAddress::Unix(path.as_ref().into()));
-    }
+    let mut addresses = Vec::new();
+    add_addresses(&mut addresses, Dialect::Resp, (&bind, port, tls_port), &path);
+    let of_memcached = MEMCACHED_BIND.get(settings);
+    let bind = if of_memcached.is_empty() { bind } else { of_memcached };
+    let (port, tls_port) = (MEMCACHED_PORT.get(settings), MEMCACHED_TLS_PORT.get(settings));
+    let path = MEMCACHED_UNIX_SOCKET.get(settings);
+    add_addresses(&mut addresses, Dialect::Memcached, (&bind, port, tls_port), &path);
     addresses
+}
+
+/// Logs what is to be known before Memcached's protocol is spoken, if it is spoken anywhere.
+pub fn warn_of_memcached(settings: &Settings) {
+    if !addresses(settings).iter().any(|address| address.dialect() == Dialect::Memcached) {
+        return;
+    }
+    tracing::warn!(
+        "Memcached's protocol: files and replicas have the values of items and their deadlines, \
+         but not their flags"
+    );
+    let evicts = MAXMEMORY_POLICY.get(settings) != MaxmemoryPolicy::NoEviction;
+    if MAXMEMORY.get(settings) == 0 || !evicts {
+        tracing::warn!(
+            "Memcached's protocol: without `maxmemory` and a `maxmemory-policy` that evicts, \
+             items are refused where memory ends"
+        );
+    }
+}
+
+fn add_addresses(
+    addresses: &mut Vec<ListenAddress>,
+    dialect: Dialect,
+    (bind, port, tls_port): (&[String], u16, u16),
+    path: &str,
+) {
+    let of_tcp = bind.iter().filter(|_| port != 0);
+    addresses.extend(of_tcp.map(|word| ListenAddress::Tcp(word.clone(), port, dialect)));
+    let of_tls = bind.iter().filter(|_| tls_port != 0);
+    addresses.extend(of_tls.map(|word| ListenAddress::Tls(word.clone(), tls_port, dialect)));
+    if !path.is_empty() {
+        addresses.push(ListenAddress::Unix(path.into(), dialect));
+    }
 }
 
 /// Opens all sockets that the settings ask for.
@@ -102,17 +150,17 @@ pub fn kinds(listeners: &[(ListenAddress, Listener)]) -> Vec<&'static str> {
 /// See `ListenError`.
 pub fn open(address: &ListenAddress, settings: &Settings) -> Result<Option<Listener>, ListenError> {
     match address {
-        ListenAddress::Tcp(word, port) => {
+        ListenAddress::Tcp(word, port, _) => {
             let socket = listen_tcp(word, *port, settings);
             let opened = socket.map_err(|(name, error)| tcp_error("tcp", name, error));
             Ok(opened?.map(Listener::Tcp))
         }
-        ListenAddress::Tls(word, port) => {
+        ListenAddress::Tls(word, port, _) => {
             let socket = listen_tcp(word, *port, settings);
             let opened = socket.map_err(|(name, error)| tcp_error("tls", name, error));
             Ok(opened?.map(Listener::Tls))
         }
-        ListenAddress::Unix(path) => {
+        ListenAddress::Unix(path, _) => {
             let open = || open_unix(path, settings);
             open().map(Some).map_err(|error| ListenError::Unix { path: path.clone(), error })
         }
@@ -123,9 +171,9 @@ impl ListenError {
     /// Returns the error of a system call as one about an address.
     pub fn of(address: &ListenAddress, error: io::Error) -> ListenError {
         match address {
-            ListenAddress::Tcp(word, port) => tcp_error("tcp", format!("{word}:{port}"), error),
-            ListenAddress::Tls(word, port) => tcp_error("tls", format!("{word}:{port}"), error),
-            ListenAddress::Unix(path) => ListenError::Unix { path: path.clone(), error },
+            ListenAddress::Tcp(word, port, _) => tcp_error("tcp", format!("{word}:{port}"), error),
+            ListenAddress::Tls(word, port, _) => tcp_error("tls", format!("{word}:{port}"), error),
+            ListenAddress::Unix(path, _) => ListenError::Unix { path: path.clone(), error },
         }
     }
 }

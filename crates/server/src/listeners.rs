@@ -1,5 +1,6 @@
 //! Listening sockets, which CONFIG SET may change while clients connect.
 
+use crate::front::Dialect;
 use crate::listen::{ListenAddress, ListenError, Listener, addresses, open};
 use crate::stream::Stream;
 use base::mutex::{Mutex, MutexGuard};
@@ -17,7 +18,7 @@ pub enum Accepted {
     /// One that can be served.
     Plain(Stream),
     /// One of TLS that is not established.
-    Tls(TcpStream),
+    Tls(TcpStream, Dialect),
 }
 
 /// Open listening sockets, registered with the event loop that accepts.
@@ -54,13 +55,16 @@ impl Listeners {
     /// # Errors
     /// The error of the system call; also when no connection waits (`WouldBlock`).
     pub fn accept(&self, token: Token) -> io::Result<Option<Accepted>> {
-        let accepted = match self.open().get(token.0.wrapping_sub(1)) {
-            Some(Some((_, Listener::Tcp(socket)))) => Accepted::Plain(socket.accept()?.0.into()),
-            Some(Some((_, Listener::Unix(socket)))) => Accepted::Plain(socket.accept()?.0.into()),
-            Some(Some((_, Listener::Tls(socket)))) => Accepted::Tls(socket.accept()?.0),
-            _ => return Ok(None),
+        let open = self.open();
+        let Some(Some((address, listener))) = open.get(token.0.wrapping_sub(1)) else {
+            return Ok(None);
         };
-        Ok(Some(accepted))
+        let plain = |stream: Stream| Accepted::Plain(stream.speaking(address.dialect()));
+        Ok(Some(match listener {
+            Listener::Tcp(socket) => plain(socket.accept()?.0.into()),
+            Listener::Unix(socket) => plain(socket.accept()?.0.into()),
+            Listener::Tls(socket) => Accepted::Tls(socket.accept()?.0, address.dialect()),
+        }))
     }
 
     /// Closes all sockets: connections are refused from now on.

@@ -21,7 +21,6 @@ use session::{Answer, ClientFlags};
 use settings::{OutputLimits, limits};
 use std::collections::VecDeque;
 use std::io;
-use wire::RequestParser;
 
 /// Most bytes that one read returns while a large request is being received.
 const READ_BYTES_LARGE: usize = 64 << 10;
@@ -58,9 +57,9 @@ struct Rest<'r> {
 
 impl Others for Rest<'_> {
     fn serve(&mut self) {
-        while let Some(Member { at, mut connection, bytes, .. }) = self.members.pop_front() {
+        while let Some(Member { at, mut connection, bytes, part }) = self.members.pop_front() {
             connection.query.keep(&self.input[bytes]);
-            connection.parser = RequestParser::new();
+            connection.front.go_back(part.again);
             connection.life = Life::SliceOver;
             self.lender.take_back(Served { at, connection, fate: Fate::Keep });
         }
@@ -376,7 +375,7 @@ impl Pipeline {
         self.serve_query(connection);
         if connection.is_closing() {
             connection.session.apart = None;
-        } else if !connection.parser.is_unfinished() {
+        } else if !connection.front.is_unfinished() {
             self.executor.put_back(connection);
         }
         self.executor.finish(connection)

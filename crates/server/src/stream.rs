@@ -1,5 +1,6 @@
 //! Stream of a client over TCP, TLS or a Unix socket. It knows whether there is more to read.
 
+use crate::front::Dialect;
 use crate::tls_stream::TlsStream;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
@@ -19,6 +20,8 @@ pub struct Stream {
     may_hold_more: bool,
     /// True if the client sends nothing beyond what the socket holds.
     is_ending: bool,
+    /// The protocol that is spoken where the client has connected.
+    pub dialect: Dialect,
 }
 
 #[derive(Debug)]
@@ -30,7 +33,12 @@ enum Socket {
 
 impl Stream {
     fn new(socket: Socket) -> Stream {
-        Stream { socket, may_hold_more: false, is_ending: false }
+        Stream { socket, may_hold_more: false, is_ending: false, dialect: Dialect::Resp }
+    }
+
+    /// The same, for a client that speaks another protocol.
+    pub fn speaking(self, dialect: Dialect) -> Stream {
+        Stream { dialect, ..self }
     }
 
     /// Returns true if it may hold input, or its end, of which no event will tell: what it holds
@@ -254,7 +262,12 @@ impl From<TcpStream> for Stream {
 impl From<TlsStream> for Stream {
     fn from(stream: TlsStream) -> Stream {
         let may_hold_more = stream.may_hold_more();
-        Stream { socket: Socket::Tls(Box::new(stream)), may_hold_more, is_ending: false }
+        Stream {
+            socket: Socket::Tls(Box::new(stream)),
+            may_hold_more,
+            is_ending: false,
+            dialect: Dialect::Resp,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::access_modes::AccessModes;
 use crate::apart::Apart;
 use crate::args::Args;
 use crate::client::{Client, ClientFlags, NEVER_QUEUED};
+use crate::line::Line;
 use crate::needs::Needs;
 use crate::pubsub::{Subscriptions, Topic};
 use crate::replicas::StreamRequest;
@@ -99,6 +100,10 @@ pub struct Session {
     pub has_other_limits: bool,
     /// Bytes of the reply to its last command, if that came as mail.
     pub mailed_bytes: usize,
+    /// What is known of the request at work, if it is one of Memcached's protocol.
+    pub line: Option<Line>,
+    /// True if a part of the line at work was refused: those behind it answer nothing.
+    pub is_line_refused: bool,
     /// A long argument of its next command that is received into the store.
     pub apart: Option<Box<Apart>>,
     /// Lines about its commands that are still to be sent to clients that run MONITOR.
@@ -140,6 +145,8 @@ impl Session {
             yields: false,
             has_other_limits: false,
             mailed_bytes: 0,
+            line: None,
+            is_line_refused: false,
             apart: None,
             lines: Vec::new(),
             memory_changed: false,

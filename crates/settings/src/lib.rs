@@ -60,8 +60,8 @@ pub use manual::manual;
 pub use names::{find, is_sensitive};
 pub use row::{Kind, Notation, Row};
 pub use rows::{
-    all, general, journal, limits, memory, network, observing, replication, scripting, snapshots,
-    tls, users, values,
+    all, general, journal, limits, memcached, memory, network, observing, replication, scripting,
+    snapshots, tls, users, values,
 };
 pub use value::{ClientsMemory, EventClasses, OutputLimit, OutputLimits, SavePoint, SavePoints};
 pub use whole_file::{read_whole, replace_whole};

@@ -207,6 +207,23 @@ impl<'a> Reply<'a> {
         true
     }
 
+    /// Writes `len` bytes as they are, which `lend` gives, if they can be lent; returns false if
+    /// not.
+    pub fn raw_lent(
+        &mut self,
+        len: usize,
+        lend: impl FnOnce() -> Option<Box<dyn LentBytes>>,
+    ) -> bool {
+        let Some(lent) = self.lent.as_mut() else { return false };
+        if self.out.len() + lent.len() + len > self.most {
+            self.mark_over_limit();
+            return true;
+        }
+        let Some(bytes) = lend() else { return false };
+        lent.add(self.out.len(), bytes);
+        true
+    }
+
     /// Writes a bulk string with the text of an integer.
     #[inline]
     pub fn bulk_integer(&mut self, value: i64) {

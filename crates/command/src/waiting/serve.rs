@@ -431,7 +431,7 @@ impl<'s> Waker<'s> {
 
     /// The row of a waiter's command.
     fn row_of(&self, waiter: &Waiter) -> &'static Row {
-        &self.environment.table.rows()[waiter.command]
+        &self.environment.table.all_rows()[waiter.command]
     }
 
     fn waiters(&self) -> &Waiters {

@@ -43,7 +43,7 @@ fn auth(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Makes the client a user, if the password is right.
-fn authenticate(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
+pub(crate) fn authenticate(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Outcome {
     let access = &call.instance.access;
     if let Some(found) = access.log_in(user, password) {
         call.session.log_in(found, access);

@@ -5,7 +5,7 @@ mod dump;
 pub(super) mod expire;
 mod keys;
 mod migrate;
-mod object;
+pub mod object;
 pub mod scan;
 mod sort;
 mod table;

@@ -34,8 +34,13 @@ pub fn idletime(call: &mut Call<'_>) -> Outcome {
             return Err(COUNTS_USES);
         }
         let level = access.access_bits(key).unwrap_or(0);
-        Ok(i64::from(IDLE_SECONDS[usize::from(level & 15)]))
+        Ok(i64::from(idle_seconds(level)))
     })
+}
+
+/// Returns the seconds since the last use of a key with this access history, as far as that tells.
+pub fn idle_seconds(history: u8) -> u32 {
+    IDLE_SECONDS[usize::from(history & 15)]
 }
 
 pub fn freq(call: &mut Call<'_>) -> Outcome {

@@ -47,7 +47,7 @@ pub(super) fn histogram(call: &mut Call<'_>) -> Outcome {
     let of = |row: &'static Row| times.get(&row.id).map(|times| (row, times));
     let mut shown = Vec::new();
     if call.args.len() == 2 {
-        shown.extend(call.row.table().rows().iter().filter_map(of));
+        shown.extend(call.row.table().all_rows().iter().filter_map(of));
     }
     for name in call.args.from(2) {
         if let Some(row) = row_of(call, name) {

@@ -9,12 +9,14 @@ mod read;
 mod set;
 mod table;
 
+pub(crate) use range::APPEND;
+pub(crate) use read::raw_value;
 pub use table::TABLE;
 
 use store::Event;
 
 /// Event of a string that replaces the value of a key.
-pub(super) const SET: Event = Event::string("set");
+pub(crate) const SET: Event = Event::string("set");
 
 #[cfg(test)]
 mod tests;

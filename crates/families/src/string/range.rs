@@ -6,7 +6,7 @@ use session::Refusal;
 use store::Event;
 use store::value::string;
 
-const APPEND: Event = Event::string("append");
+pub(crate) const APPEND: Event = Event::string("append");
 const SETRANGE: Event = Event::string("setrange");
 
 pub fn append(call: &mut Call<'_>) -> Outcome {

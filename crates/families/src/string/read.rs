@@ -116,6 +116,30 @@ pub fn bulk_range(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<u
     }
 }
 
+/// Replies with the bytes of a string and nothing else.
+#[inline]
+pub fn raw_value(reply: &mut Reply<'_>, string: &StringView<'_>) {
+    match string.as_slice() {
+        Some(bytes) => reply.raw(bytes),
+        None => raw_pieces(reply, string),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn raw_pieces(reply: &mut Reply<'_>, string: &StringView<'_>) {
+    let len = string.len();
+    if let Form::Long(long) = string.form
+        && len >= LENT_BYTES_MIN
+        && reply.raw_lent(len, || {
+            long.pin(0..len).map(|pinned| Box::new(LentString(pinned)) as Box<dyn LentBytes>)
+        })
+    {
+        return;
+    }
+    string.pieces(0..len).for_each(|piece| reply.raw(piece));
+}
+
 #[cold]
 #[inline(never)]
 fn bulk_pieces(reply: &mut Reply<'_>, string: &StringView<'_>, range: Range<usize>) {

@@ -44,6 +44,8 @@ pub enum Resume {
         /// Its expiry; 0 without one.
         expiry: i32,
     },
+    /// So many bytes are dropped.
+    Swallow(usize),
 }
 
 /// Whole request, or a part of a line of keys.

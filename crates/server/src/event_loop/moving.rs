@@ -10,6 +10,7 @@
 use super::{EventLoop, token_of};
 use crate::balance::{Advice, Balance, WINDOW_MILLIS, busy_share};
 use crate::connection::{Connection, Life};
+use crate::front::Dialect;
 use crate::mail::Mail;
 use crate::pipeline::{Pipeline, Served};
 use crate::poller::Poller;
@@ -17,6 +18,7 @@ use crate::stream::Stream;
 use base::{Steady, process};
 use command::{Table, denial};
 use session::{Answer, Notice, Owner, Post, Refusal, Session};
+use settings::memcached::MEMCACHED_DATABASE;
 use settings::{general, network};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -250,6 +252,9 @@ impl<P: Poller> EventLoop<P> {
         let names = stream.take_names();
         if !names.is_empty() {
             denial::log_in_by_certificate(&self.instance, table, &mut session, &names);
+        }
+        if stream.dialect == Dialect::Memcached {
+            session.select(MEMCACHED_DATABASE.get(settings));
         }
         let mut connection = Box::new(Connection::new(stream, session));
         connection.follow_limits(&self.output_limits, self.memory_max);

@@ -12,9 +12,9 @@
 
 use super::Executor;
 use crate::connection::{Connection, Life};
-use session::{Apart, Args, Needs};
+use crate::front::{Again, Arriving};
+use session::{Apart, Needs};
 use store::value::long_string::WHOLE_BYTES_MAX;
-use wire::RequestParser;
 
 /// Bytes of an argument that may have come before it is received into the store: with more, it was
 /// put back from there.
@@ -28,17 +28,17 @@ impl Executor {
     #[cold]
     #[inline(never)]
     pub(super) fn begin_apart(&mut self, connection: &mut Connection) {
-        let Some((spans, len)) = connection.parser.arriving() else { return };
-        let (at, query) = (spans.len(), connection.query.waiting());
-        let Some(row) = self.table.find(Args::new(query, spans).get(0)) else { return };
+        let query = connection.query.waiting();
+        let Some(arriving) = connection.front.arriving(self.table, query) else { return };
+        let Arriving { row, at, len, key } = arriving;
         let is_value = at > 0 && row.spec.value_apart == at && len > WHOLE_BYTES_MAX;
-        let offset = connection.parser.taken();
+        let offset = connection.front.taken();
         let has_just_begun = query.len() - offset <= BEGUN_BYTES_MAX;
         if !(is_value && has_just_begun && self.may_be_apart(connection)) {
             return;
         }
         self.read_clock();
-        let hash = self.instance.store.hash(Args::new(query, spans).get(row.first_key));
+        let hash = self.instance.store.hash(key.of(query));
         let (store, now) = (&self.instance.store, self.now);
         // A client that has just begun must not hold up the worker: what is not free is not waited
         // for, and the argument is received as others are.
@@ -54,7 +54,7 @@ impl Executor {
         }
         drop(access);
         let begun = connection.query.split_off(offset);
-        connection.parser.leave_out();
+        connection.front.leave_out();
         let mut apart = Apart::new(at, len, offset, staged);
         apart.note(&begun);
         connection.session.apart = Some(Box::new(apart));
@@ -119,6 +119,6 @@ impl Executor {
             .lock_hash(&mut self.thread, staged.hash(), self.now)
             .copy_staged(staged, &mut bytes);
         connection.query.insert(apart.offset, &bytes);
-        connection.parser = RequestParser::new();
+        connection.front.go_back(Again::default());
     }
 }

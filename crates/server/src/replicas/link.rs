@@ -14,6 +14,7 @@ use super::pace::Pace;
 use super::parcel::{Parcel, Part};
 use super::sync::Wish;
 use crate::connection::Connection;
+use crate::front::Front;
 use base::Steady;
 use replication::names::is_about_field_deadlines;
 use replication::{Names, Said};
@@ -414,7 +415,9 @@ impl Link {
 
     /// Takes the requests that are whole.
     pub fn parse(&mut self, take: &mut impl FnMut(Said)) -> Result<(), Gone> {
-        let Connection { query, parser, .. } = &mut *self.connection;
+        let Connection { query, front, .. } = &mut *self.connection;
+        // Nobody asks for a stream in another protocol.
+        let Front::Resp(parser) = front else { return Ok(()) };
         let (mut spans, mut served) = (Vec::new(), 0);
         loop {
             spans.clear();

@@ -87,7 +87,7 @@ impl Handshakes {
     }
 
     /// Closes a connection that nobody can establish.
-    pub fn begin(&self, _: TcpStream) {}
+    pub fn begin(&self, _: TcpStream, _: Dialect) {}
 
     /// Returns false: nothing gives way.
     pub fn give_way(&self) -> bool {

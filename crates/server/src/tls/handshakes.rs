@@ -11,6 +11,7 @@
 
 use super::Tls;
 use crate::balance::Balance;
+use crate::front::Dialect;
 use crate::mail::Mail;
 use crate::stream::Stream;
 use crate::tls_stream::TlsStream;
@@ -42,7 +43,7 @@ const LOG_GAP: u64 = 1000;
 #[derive(Debug)]
 enum Task {
     /// Establish a connection.
-    Begin(TcpStream),
+    Begin(TcpStream, Dialect),
     /// Close the oldest for another client, who takes its place among those admitted.
     GiveWay,
 }
@@ -101,7 +102,7 @@ impl Handshakes {
     }
 
     /// Has a connection established that was admitted. Only the worker that accepts calls this.
-    pub fn begin(&self, socket: TcpStream) {
+    pub fn begin(&self, socket: TcpStream, dialect: Dialect) {
         if self.ways.get().is_none() {
             match self.start() {
                 Ok(ways) => drop(self.ways.set(ways)),
@@ -115,7 +116,7 @@ impl Handshakes {
         self.instance.tls.waiting.fetch_add(1, Relaxed);
         let next = self.next.fetch_add(1, Relaxed) % ways.len();
         ways[next].claimable.fetch_add(1, Relaxed);
-        ways[next].send(Task::Begin(socket));
+        ways[next].send(Task::Begin(socket, dialect));
     }
 
     /// Has a connection that is not established give its place among those admitted to another
@@ -152,6 +153,7 @@ impl Drop for Way {
 /// A connection that is not established.
 struct HalfOpen {
     socket: TcpStream,
+    dialect: Dialect,
     handshake: Handshake,
     /// Moment at which it is closed.
     ends: Steady,
@@ -260,7 +262,7 @@ impl Thread {
     fn take_tasks(&mut self) -> bool {
         loop {
             match self.tasks.try_recv() {
-                Ok(Task::Begin(socket)) => self.begin(socket),
+                Ok(Task::Begin(socket, dialect)) => self.begin(socket, dialect),
                 Ok(Task::GiveWay) => self.give_way(),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
@@ -268,7 +270,7 @@ impl Thread {
         }
     }
 
-    fn begin(&mut self, mut socket: TcpStream) {
+    fn begin(&mut self, mut socket: TcpStream, dialect: Dialect) {
         let settings = &self.instance.settings;
         let seconds = u64::from(TLS_HANDSHAKE_TIMEOUT.get(settings));
         let most = (TLS_MAX_HALF_OPEN.get(settings) / self.threads).max(1);
@@ -286,7 +288,8 @@ impl Thread {
         }
         let ends = Steady(self.now().0 + seconds * 1000);
         let handshake = Handshake::default();
-        self.half_open.insert(number, HalfOpen { socket, handshake, ends, is_watched: false });
+        let begun = HalfOpen { socket, dialect, handshake, ends, is_watched: false };
+        self.half_open.insert(number, begun);
     }
 
     /// Closes the oldest connection, whose place among those admitted is taken already.
@@ -376,7 +379,7 @@ impl Thread {
 
     /// Gives an established connection to a worker.
     fn hand_over(&self, done: HalfOpen) {
-        let HalfOpen { mut socket, handshake, .. } = done;
+        let HalfOpen { mut socket, dialect, handshake, .. } = done;
         let facts = &self.instance.tls;
         facts.waiting.fetch_sub(1, Relaxed);
         self.claimable.fetch_sub(1, Relaxed);
@@ -389,7 +392,8 @@ impl Thread {
         let settings = &self.instance.settings;
         let names = names(&channel, TLS_AUTH_CLIENTS_USER.get(settings));
         let refuses_writes = Arc::clone(&facts.refuses_writes);
-        let stream = Stream::from(TlsStream::new((socket, channel), names, refuses_writes));
+        let stream = TlsStream::new((socket, channel), names, refuses_writes);
+        let stream = Stream::from(stream).speaking(dialect);
         let worker = self.balance.deal(general::THREADS_FIXED.get(settings));
         self.balance.mailbox(worker).send(Mail::Accepted(stream));
     }

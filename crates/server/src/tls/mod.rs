@@ -31,9 +31,13 @@ pub use current::{Tls, judge};
 pub use handshakes::Handshakes;
 
 use settings::Settings;
+use settings::memcached::MEMCACHED_TLS_PORT;
 use settings::tls::{TLS_CLUSTER, TLS_PORT, TLS_REPLICATION};
 
 /// Returns true if the settings ask for TLS anywhere.
 pub fn is_wanted(settings: &Settings) -> bool {
-    TLS_PORT.get(settings) != 0 || TLS_REPLICATION.get(settings) || TLS_CLUSTER.get(settings)
+    TLS_PORT.get(settings) != 0
+        || MEMCACHED_TLS_PORT.get(settings) != 0
+        || TLS_REPLICATION.get(settings)
+        || TLS_CLUSTER.get(settings)
 }

@@ -10,6 +10,7 @@ pub mod general;
 pub(crate) mod idle;
 pub mod journal;
 pub mod limits;
+pub mod memcached;
 pub mod memory;
 pub mod network;
 pub mod observing;
@@ -24,7 +25,7 @@ use crate::live::SLOTS_MAX;
 use crate::row::Row;
 
 /// Groups in the order of their indices, with their titles in the manual.
-pub(crate) const GROUPS: [(&str, &[Row]); 16] = [
+pub(crate) const GROUPS: [(&str, &[Row]); 17] = [
     ("Network", network::ROWS),
     ("General", general::ROWS),
     ("Memory", memory::ROWS),
@@ -37,6 +38,7 @@ pub(crate) const GROUPS: [(&str, &[Row]); 16] = [
     ("Users", users::ROWS),
     ("TLS", tls::ROWS),
     ("Replication", replication::ROWS),
+    ("Memcached", memcached::ROWS),
     ("Refused: what asks for features of Valkey that this server does not have", absent::ROWS),
     ("Without effect: replication", idle::replication::ROWS),
     ("Without effect: cluster mode", idle::cluster::ROWS),
@@ -65,6 +67,7 @@ const _: () = {
         users::END,
         tls::END,
         replication::END,
+        memcached::END,
     ];
     let mut group = 0;
     while group < ends.len() {

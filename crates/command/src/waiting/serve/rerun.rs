@@ -154,7 +154,7 @@ pub fn count_unserved(
 ) {
     let mut session = Session::resume(Arc::clone(client), &waiter.client_state);
     let mut reply = Vec::new();
-    let sent = Invocation::new(&environment.table.rows()[waiter.command], waiter.sent_args());
+    let sent = Invocation::new(&environment.table.all_rows()[waiter.command], waiter.sent_args());
     let reply = Reply::new(&mut reply, waiter.client_state.protocol);
     let call = Call::new(environment, thread, &mut session, sent.with_turn(Turn::Again), reply);
     observer(&call).count(&call, seen);

@@ -6,7 +6,7 @@ use settings::observing::{LATENCY_TRACKING, LATENCY_TRACKING_INFO_PERCENTILES};
 
 pub(super) fn commands(text: &mut Text, call: &mut Call<'_>) {
     let sums = call.instance.statistics.sums();
-    for (row, sum) in call.row.table().rows().iter().zip(&sums.commands) {
+    for (row, sum) in call.row.table().all_rows().iter().zip(&sums.commands) {
         if sum.calls == 0 && sum.rejected == 0 && sum.failed == 0 {
             continue;
         }
@@ -25,7 +25,7 @@ pub(super) fn latency(text: &mut Text, call: &mut Call<'_>) {
         return;
     }
     let percentiles = LATENCY_TRACKING_INFO_PERCENTILES.get(&call.instance.settings);
-    let rows = call.row.table().rows();
+    let rows = call.row.table().all_rows();
     for (id, times) in call.instance.statistics.times() {
         let Some(row) = rows.get(id) else { continue };
         let shown = percentiles.iter().map(|percentile| {

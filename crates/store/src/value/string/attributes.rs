@@ -18,6 +18,17 @@ impl<'a> Access<'a> {
         self.guard().read(key)
     }
 
+    /// Reads a key as [`Access::lookup_for_write`] does, with all that is known of its value.
+    #[inline]
+    pub fn lookup_value_for_write(&mut self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        self.guard().lookup_for_write(key)
+    }
+
+    /// Reads a key without any trace, with all that is known of its value.
+    pub fn lookup_value_without_touch(&self, key: &Key<'_>) -> Option<ValueRef<'_>> {
+        self.shared_guard().lookup_without_touch(key)
+    }
+
     /// Sets a key to a string with attributes, in place of any other value. It is not fetched.
     ///
     /// # Errors

@@ -1,0 +1,91 @@
+//! Lines that change an item: touch, delete, incr, decr.
+
+use super::{answer, expiry_at};
+use crate::generic::expire::{EXPIRE, PERSIST};
+use command::{Call, Outcome, effects};
+use memcached::{number, reply};
+use session::Refusal;
+use store::{Encoding, Event, Expiry, Kind};
+use text::IntegerText;
+
+const INCRBY: Event = Event::string("incrby");
+const DECRBY: Event = Event::string("decrby");
+
+pub fn touch(call: &mut Call<'_>) -> Outcome {
+    let number = number::signed32(call.args.get(2)).ok_or(Refusal::SYNTAX)?;
+    let expiry = expiry_at(call, number);
+    let (mut access, key, _) = call.on_key(1);
+    let Some(has_deadline) = access.lookup_value_for_write(&key).map(|it| it.deadline().is_some())
+    else {
+        drop(access);
+        answer(call, reply::NOT_FOUND);
+        return Ok(());
+    };
+    match expiry {
+        None => {
+            let is_removed = access.expire(&key);
+            access.report_changes_silently(is_removed.into());
+        }
+        Some(Expiry::At(deadline)) => {
+            access.set_deadline(&key, Some(deadline))?;
+            access.report_changes(1, EXPIRE, &key);
+            effects::expire_at(&mut access, &key, deadline);
+        }
+        Some(_) if has_deadline => {
+            access.set_deadline(&key, None)?;
+            access.report_changes(1, PERSIST, &key);
+            effects::persist(&mut access, &key);
+        }
+        Some(_) => {}
+    }
+    access.note_fetched(&key);
+    drop(access);
+    answer(call, reply::TOUCHED);
+    Ok(())
+}
+
+pub fn delete(call: &mut Call<'_>) -> Outcome {
+    let (mut access, key, _) = call.on_key(1);
+    let is_removed = access.remove(&key);
+    access.report_changes(is_removed.into(), Event::DEL, &key);
+    if is_removed {
+        effects::del(&mut access, &key);
+    }
+    drop(access);
+    answer(call, if is_removed { reply::DELETED } else { reply::NOT_FOUND });
+    Ok(())
+}
+
+pub fn increment(call: &mut Call<'_>) -> Outcome {
+    reckon(call, INCRBY, u64::wrapping_add)
+}
+
+pub fn decrement(call: &mut Call<'_>) -> Outcome {
+    reckon(call, DECRBY, u64::saturating_sub)
+}
+
+fn reckon(call: &mut Call<'_>, event: Event, by: fn(u64, u64) -> u64) -> Outcome {
+    let delta = number::unsigned64(call.args.get(2)).ok_or(Refusal::SYNTAX)?;
+    let (mut access, key, _) = call.on_key(1);
+    let before = access.lookup_value_for_write(&key);
+    let Some(value) = before.filter(|it| it.kind() == Kind::String) else {
+        let line = if before.is_some() { reply::NON_NUMERIC } else { reply::NOT_FOUND };
+        drop(access);
+        answer(call, line);
+        return Ok(());
+    };
+    let number = value.string().ok().and_then(|it| number::stored(it.as_slice()?));
+    let Some(number) = number else {
+        drop(access);
+        answer(call, reply::NON_NUMERIC);
+        return Ok(());
+    };
+    let mut text = IntegerText::new();
+    let text = text.format_unsigned(by(number, delta));
+    access.change_string(&key, text, Encoding::of_new(text))?;
+    access.report_changes(1, event, &key);
+    effects::set(&mut access, &key, text, Expiry::Keep);
+    drop(access);
+    answer(call, &[text, reply::LINE_END].concat());
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! Lines of keys: get, gets, gat, gats.
+
+use super::expiry_at;
+use crate::generic::expire::{EXPIRE, PERSIST};
+use crate::string::raw_value;
+use command::{Call, Outcome, effects};
+use memcached::reply;
+use session::Refusal;
+use store::{Attributes, Expiry, Kind};
+use text::IntegerText;
+
+pub fn get(call: &mut Call<'_>) -> Outcome {
+    read(call, 1, false)
+}
+
+pub fn gets(call: &mut Call<'_>) -> Outcome {
+    read(call, 1, true)
+}
+
+pub fn gat(call: &mut Call<'_>) -> Outcome {
+    read(call, 2, false)
+}
+
+pub fn gats(call: &mut Call<'_>) -> Outcome {
+    read(call, 2, true)
+}
+
+/// Answers with the items of the keys from an argument on, and with the end behind the last of the
+/// line. A key that holds no string has none.
+fn read(call: &mut Call<'_>, first: usize, with_cas: bool) -> Outcome {
+    let Some(line) = call.session.line else { return Err(Refusal::SYNTAX.into()) };
+    if !line.request.is_first && call.session.is_line_refused {
+        return Ok(());
+    }
+    call.session.is_line_refused = false;
+    look_ahead(call, first);
+    for at in first..call.args.len() {
+        if call.reply.is_over_limit() {
+            return Ok(());
+        }
+        item(call, at, with_cas)?;
+        if first == 2 {
+            touch(call, at, line.request.expiry)?;
+        }
+    }
+    if line.request.is_last {
+        call.reply.raw(reply::END);
+    }
+    Ok(())
+}
+
+/// Has memory prefetched what the items need, if there are several.
+fn look_ahead(call: &mut Call<'_>, first: usize) {
+    if call.args.len() > first + 1 {
+        let keys: command::Keys<'_> = (first..call.args.len()).map(|at| call.key(at)).collect();
+        call.instance.store.prefetch_window(&keys);
+    }
+}
+
+/// Sets the expiry of an item.
+fn touch(call: &mut Call<'_>, at: usize, number: i32) -> Outcome {
+    let expiry = expiry_at(call, number);
+    let (mut access, key, _) = call.on_key(at);
+    let Some(value) = access.lookup_value_for_write(&key).filter(|it| it.kind() == Kind::String)
+    else {
+        return Ok(());
+    };
+    let has_deadline = value.deadline().is_some();
+    match expiry {
+        None => {
+            let is_removed = access.expire(&key);
+            access.report_changes_silently(is_removed.into());
+        }
+        Some(Expiry::At(deadline)) => {
+            access.set_deadline(&key, Some(deadline))?;
+            access.report_changes(1, EXPIRE, &key);
+            effects::expire_at(&mut access, &key, deadline);
+        }
+        Some(_) if has_deadline => {
+            access.set_deadline(&key, None)?;
+            access.report_changes(1, PERSIST, &key);
+            effects::persist(&mut access, &key);
+        }
+        Some(_) => {}
+    }
+    Ok(())
+}
+
+fn item(call: &mut Call<'_>, at: usize, with_cas: bool) -> Outcome {
+    if with_cas {
+        make_room_for_cas(call, at)?;
+    }
+    let (mut access, key, out) = call.on_key(at);
+    let cas = if with_cas { access.draw_cas(&key).ok().flatten() } else { None };
+    let Some(value) = access.read_value(&key) else { return Ok(()) };
+    let Attributes { flags, .. } = value.attributes();
+    let Ok(string) = value.string() else { return Ok(()) };
+    let mut number = IntegerText::new();
+    out.raw(reply::VALUE);
+    out.raw(key.bytes);
+    out.raw(b" ");
+    out.raw(number.format_unsigned(flags.into()));
+    out.raw(b" ");
+    out.raw(number.format_unsigned(string.len() as u64));
+    if let Some(cas) = cas {
+        out.raw(b" ");
+        out.raw(number.format_unsigned(cas.get()));
+    }
+    out.raw(reply::LINE_END);
+    raw_value(out, &string);
+    out.raw(reply::LINE_END);
+    access.note_fetched(&key);
+    Ok(())
+}
+
+/// Makes room for a CAS of the item, before its lock is taken to draw it.
+fn make_room_for_cas(call: &mut Call<'_>, at: usize) -> Result<(), Refusal> {
+    let (access, key, _) = call.on_key(at);
+    let bytes = access.bytes_to_draw(&key);
+    drop(access);
+    if bytes > 0 { call.reserve(bytes) } else { Ok(()) }
+}

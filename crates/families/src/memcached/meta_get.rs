@@ -1,0 +1,197 @@
+//! mg and me: an item is read, and its client may be told to write it anew.
+//!
+//! ```text
+//! item   stale ──▶ X, and W for the first that asks, then Z for others until it is written
+//!        below R seconds, or just made by N ──▶ W for the first, Z for others
+//! ```
+
+use super::expiry_at;
+use super::told::{
+    Deadlines, FLAGS, KEY, Told, answer_without_item, given, is_base64, is_item, key_for_flags,
+    left_of, make_room, write_flags, write_key,
+};
+use super::write::set_expiry;
+use crate::generic::object::idle_seconds;
+use crate::string::{SET, raw_value};
+use command::{Call, Outcome, effects};
+use memcached::meta::GetFlags;
+use memcached::reply;
+use session::Refusal;
+use std::num::NonZeroU64;
+use store::{Access, Attributes, Encoding, Expiry, Key, ValueRef};
+use text::IntegerText;
+use wire::Reply;
+
+pub fn mg(call: &mut Call<'_>) -> Outcome {
+    let key = key_for_flags(call, is_base64(call));
+    let flags = GetFlags::parse(key, call.args.from(FLAGS)).map_err(|_| Refusal::SYNTAX)?;
+    make_room(call)?;
+    let args = call.args;
+    let expiry = flags.expiry.map(|it| expiry_at(call, it));
+    let vivified = flags.vivify.map(|it| expiry_at(call, it));
+    let (now, counts_uses) = (call.now, call.instance.store.eviction_policy().counts_uses());
+    let (mut access, key, out) = call.on_key(KEY);
+    let history = access.access_bits(&key).filter(|_| !counts_uses);
+    let idle = history.map_or(0, |level| idle_seconds(level).into());
+    let Some(is_made) = find_or_make(&mut access, &key, &flags, vivified)? else {
+        drop(access);
+        if !flags.common.is_quiet {
+            answer_without_item(call, reply::EN, &flags.common);
+        }
+        return Ok(());
+    };
+    let deadlines = touch(&mut access, &key, is_made, expiry)?;
+    let recaches = left_of(now, deadlines.found_by(&args, b'R'));
+    let cas = match flags.common.echoes.letters().contains(&b'c') {
+        true => access.draw_cas(&key).ok().flatten(),
+        false => None,
+    };
+    let Some(told) = tell(&mut access, &key, recaches, &flags, is_made) else {
+        drop(access);
+        answer_without_item(call, reply::EN, &flags.common);
+        return Ok(());
+    };
+    let left = left_of(now, deadlines.found_by(&args, b't'));
+    write_item(&access, &key, out, &flags, &Told { cas, idle, left, ..told });
+    if !flags.keeps_history {
+        access.note_fetched(&key);
+    }
+    Ok(())
+}
+
+/// Finds the item, or makes an empty one if that is asked for. Returns true if it was made; `None`
+/// if there is none.
+fn find_or_make(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    flags: &GetFlags<'_>,
+    vivified: Option<Option<Expiry>>,
+) -> Result<Option<bool>, Refusal> {
+    let is_there = match flags.keeps_history {
+        true => access.lookup_value_without_touch(key).is_some_and(is_item),
+        false => access.read_value(key).is_some_and(is_item),
+    };
+    if is_there {
+        return Ok(Some(false));
+    }
+    let Some(expiry) = vivified.filter(|_| access.lookup_without_touch(key).is_none()) else {
+        return Ok(None);
+    };
+    make_empty(access, key, expiry, flags)?;
+    Ok(Some(true))
+}
+
+/// Sets the deadline of an item if one is given, and returns those that its line has seen.
+fn touch(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    is_made: bool,
+    expiry: Option<Option<Expiry>>,
+) -> Result<Deadlines, Refusal> {
+    let deadline_of =
+        |access: &Access<'_>| access.lookup_value_without_touch(key).and_then(|it| it.deadline());
+    let vivified = deadline_of(access);
+    if let Some(expiry) = expiry {
+        set_expiry(access, key, expiry)?;
+    }
+    let at_first = if is_made { None } else { vivified };
+    Ok(Deadlines { at_first, vivified, at_last: deadline_of(access) })
+}
+
+/// Writes what is told of an item, and its value if that is wanted.
+fn write_item(
+    access: &Access<'_>,
+    key: &Key<'_>,
+    out: &mut Reply<'_>,
+    flags: &GetFlags<'_>,
+    told: &Told,
+) {
+    let mut line = Vec::new();
+    if flags.wants_value {
+        line.extend_from_slice(reply::VA);
+        line.extend_from_slice(IntegerText::new().format_unsigned(told.len as u64));
+    } else {
+        line.extend_from_slice(reply::HD);
+    }
+    write_flags(&mut line, key.bytes, &flags.common, told);
+    line.extend_from_slice(reply::LINE_END);
+    out.raw(&line);
+    if flags.wants_value
+        && let Some(Ok(string)) = access.lookup_value_without_touch(key).map(ValueRef::string)
+    {
+        raw_value(out, &string);
+        out.raw(reply::LINE_END);
+    }
+}
+
+/// Makes an empty item, which its client is to write.
+fn make_empty(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    expiry: Option<Expiry>,
+    flags: &GetFlags<'_>,
+) -> Result<(), Refusal> {
+    let attributes = Attributes {
+        cas: given(flags.new_cas),
+        is_key_in_base64: flags.common.is_base64,
+        ..Attributes::default()
+    };
+    let expiry = expiry.unwrap_or(Expiry::Never);
+    access.set_string_with(key, b"", Encoding::of_new(b""), expiry, attributes)?;
+    access.report_changes(1, SET, key);
+    effects::set(access, key, b"", expiry);
+    Ok(())
+}
+
+/// Decides which client is to write an item anew that has `left` seconds, and returns what is told
+/// of it.
+fn tell(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    left: Option<u64>,
+    flags: &GetFlags<'_>,
+    is_made: bool,
+) -> Option<Told> {
+    let value = access.lookup_value_without_touch(key)?;
+    let attributes = value.attributes();
+    let is_short = flags.recache.is_some_and(|recache| {
+        left.is_some_and(|left| i64::try_from(left).is_ok_and(|left| left < recache.into()))
+    });
+    let told = Told {
+        cas: None,
+        flags: attributes.flags,
+        was_fetched: value.is_fetched(),
+        idle: 0,
+        len: value.string().ok()?.len(),
+        left,
+        is_key_in_base64: attributes.is_key_in_base64,
+        is_won_before: attributes.is_won,
+        is_stale: attributes.is_stale,
+        wins: !attributes.is_won && (is_made || is_short || attributes.is_stale),
+    };
+    if told.wins {
+        let _ = access.change_attributes(key, |it| it.is_won = true);
+    }
+    Some(told)
+}
+
+/// Answers with what is known of an item, for people.
+pub fn me(call: &mut Call<'_>) -> Outcome {
+    let (now, is_base64) = (call.now, is_base64(call));
+    let (access, key, out) = call.on_key(KEY);
+    let Some(value) = access.lookup_value_without_touch(&key).filter(|it| is_item(*it)) else {
+        out.raw(reply::EN);
+        out.raw(reply::LINE_END);
+        return Ok(());
+    };
+    let mut line = reply::ME.to_vec();
+    write_key(&mut line, key.bytes, is_base64);
+    let left = left_of(now, value.deadline()).map_or("-1".to_owned(), |left| left.to_string());
+    let cas = value.attributes().cas.number().map_or(0, NonZeroU64::get);
+    let fetched = if value.is_fetched() { "yes" } else { "no" };
+    let (idle, size) = (idle_seconds(value.access_bits()), value.live_bytes());
+    let text = format!(" exp={left} la={idle} cas={cas} fetch={fetched} cls=1 size={size}\r\n");
+    line.extend_from_slice(text.as_bytes());
+    out.raw(&line);
+    Ok(())
+}

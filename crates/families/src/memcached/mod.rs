@@ -1,0 +1,66 @@
+//! Memcached's protocol: the same keys for its clients.
+//!
+//! ```text
+//! line ──▶ memcached::RequestParser ──▶ the row of its word ──▶ a handler here ──▶ Reply::raw
+//! ```
+//! What is known of the line besides its words is in the session. A line of many keys is several
+//! requests, each with some of them; the last one writes the end.
+//!
+//! | file | commands |
+//! |---|---|
+//! | `get.rs` | get, gets, gat, gats |
+//! | `storage.rs` | set, add, replace, append, prepend, cas |
+//! | `change.rs` | touch, delete, incr, decr |
+//! | `meta_get.rs` | mg, me |
+//! | `meta_set.rs` | ms, md |
+//! | `meta_arithmetic.rs` | ma |
+//! | `server.rs` | version, verbosity, quit |
+//! | `table.rs` | the rows, which no list of commands has |
+//!
+//! A key that holds no string is one without an item. What is written has its result as effect, as
+//! files and replicas do not know these commands.
+
+mod change;
+mod get;
+mod meta_arithmetic;
+mod meta_get;
+mod meta_set;
+mod server;
+mod storage;
+mod table;
+mod told;
+mod write;
+
+pub use table::COMMANDS;
+
+use base::Millis;
+use command::Call;
+use memcached::number;
+use store::Expiry;
+
+/// Milliseconds of a second.
+const SECOND: u64 = 1000;
+
+/// Writes the answer to the line at work, unless its client wants none.
+fn answer(call: &mut Call<'_>, line: &[u8]) {
+    if !is_quiet(call) {
+        call.reply.raw(line);
+    }
+}
+
+fn is_quiet(call: &Call<'_>) -> bool {
+    call.session.line.is_some_and(|line| line.request.is_quiet)
+}
+
+/// Returns what an expiry means for a key that is written now; `None` if the key is gone at once.
+fn expiry_at(call: &Call<'_>, number: i32) -> Option<Expiry> {
+    let deadline = match number::Expiry::of(number) {
+        number::Expiry::Never => return Some(Expiry::Never),
+        number::Expiry::AtOnce => return None,
+        number::Expiry::InSeconds(seconds) => {
+            Millis(call.now.0.saturating_add(u64::from(seconds) * SECOND))
+        }
+        number::Expiry::AtUnixSeconds(seconds) => Millis(u64::from(seconds) * SECOND),
+    };
+    (!call.is_over(deadline)).then_some(Expiry::At(deadline))
+}

@@ -1,0 +1,192 @@
+//! Lines with a data block: set, add, replace, append, prepend, cas.
+
+use super::{answer, expiry_at};
+use crate::generic::expire::EXPIRE;
+use crate::string::{APPEND, SET};
+use command::{Call, Outcome, effects};
+use memcached::{number, reply};
+use session::Refusal;
+use store::value::string;
+use store::{Access, Attributes, Encoding, Event, Expiry, Key, Kind};
+
+const TOO_LONG: &str = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+
+/// Places of the words.
+const FLAGS: usize = 2;
+const EXPIRY: usize = 3;
+const BLOCK: usize = 5;
+const CAS_AT: usize = 5;
+const BLOCK_OF_CAS: usize = 6;
+
+/// What a key must hold to be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Condition {
+    /// Whatever it holds.
+    Always,
+    /// Nothing.
+    Absent,
+    /// An item.
+    Present,
+    /// An item of this CAS.
+    Cas(u64),
+}
+
+pub fn set(call: &mut Call<'_>) -> Outcome {
+    store(call, Condition::Always, BLOCK)
+}
+
+pub fn add(call: &mut Call<'_>) -> Outcome {
+    store(call, Condition::Absent, BLOCK)
+}
+
+pub fn replace(call: &mut Call<'_>) -> Outcome {
+    store(call, Condition::Present, BLOCK)
+}
+
+pub fn cas(call: &mut Call<'_>) -> Outcome {
+    let wanted = number::unsigned64(call.args.get(CAS_AT)).ok_or(Refusal::SYNTAX)?;
+    store(call, Condition::Cas(wanted), BLOCK_OF_CAS)
+}
+
+fn store(call: &mut Call<'_>, condition: Condition, block: usize) -> Outcome {
+    let Some(line) = call.session.line else { return Err(Refusal::SYNTAX.into()) };
+    if let Some(refusal) = line.refusal {
+        return drop_value(call, refusal);
+    }
+    let args = call.args;
+    let flags = number::item_flags(args.get(FLAGS)).ok_or(Refusal::SYNTAX)?;
+    let expiry = number::item_expiry(args.get(EXPIRY)).ok_or(Refusal::SYNTAX)?;
+    let expiry = expiry_at(call, expiry);
+    let attributes = Attributes { flags, ..Attributes::default() };
+    let (value, staged) = (args.get(block), call.session.take_staged());
+    let (mut access, key, _) = call.on_key(1);
+    let before = access.lookup_value_for_write(&key);
+    let of_item = before.filter(|it| it.kind() == Kind::String).map(|it| it.attributes());
+    let refused = match condition {
+        Condition::Always => None,
+        Condition::Absent => before.map(|_| reply::NOT_STORED),
+        Condition::Present => of_item.is_none().then_some(reply::NOT_STORED),
+        Condition::Cas(wanted) => match of_item {
+            None => Some(reply::NOT_FOUND),
+            Some(it) if it.cas.number().is_some_and(|cas| cas.get() == wanted) => None,
+            Some(_) => Some(reply::EXISTS),
+        },
+    };
+    if let Some(refused) = refused {
+        drop(access);
+        answer(call, refused);
+        return Ok(());
+    }
+    match expiry {
+        None => {
+            let is_removed = access.expire(&key);
+            access.report_changes_silently(is_removed.into());
+        }
+        Some(expiry) => {
+            match staged {
+                Some(staged) => access.set_staged_with(&key, staged, expiry, attributes)?,
+                None => {
+                    let encoding = Encoding::of_new(value);
+                    access.set_string_with(&key, value, encoding, expiry, attributes)?;
+                }
+            }
+            access.report_changes(1, SET, &key);
+            if matches!(expiry, Expiry::At(_)) {
+                access.record_event(EXPIRE, &key);
+            }
+            effects::set(&mut access, &key, value, expiry);
+        }
+    }
+    drop(access);
+    answer(call, reply::STORED);
+    Ok(())
+}
+
+/// Removes the key of a value that is too large: what it held is not to be served any more.
+pub fn drop_value(call: &mut Call<'_>, refusal: memcached::Refusal) -> Outcome {
+    let (mut access, key, _) = call.on_key(1);
+    let is_removed = access.remove(&key);
+    access.report_changes(is_removed.into(), Event::DEL, &key);
+    if is_removed {
+        effects::del(&mut access, &key);
+    }
+    drop(access);
+    answer(call, refusal.line());
+    Ok(())
+}
+
+pub fn append(call: &mut Call<'_>) -> Outcome {
+    extend_item(call, true)
+}
+
+pub fn prepend(call: &mut Call<'_>) -> Outcome {
+    extend_item(call, false)
+}
+
+fn extend_item(call: &mut Call<'_>, is_append: bool) -> Outcome {
+    let (more, len_max) = (call.args.get(BLOCK), call.bulk_bytes_max());
+    let (mut access, key, _) = call.on_key(1);
+    let is_item = access.lookup_value_for_write(&key).is_some_and(|it| it.kind() == Kind::String);
+    if is_item {
+        let more = Extension { is_append, is_base64: false, bytes: more };
+        extend(&mut access, &key, more, len_max)?;
+    }
+    drop(access);
+    answer(call, if is_item { reply::STORED } else { reply::NOT_STORED });
+    Ok(())
+}
+
+/// Bytes that are added to those of an item.
+#[derive(Clone, Copy, Debug)]
+pub struct Extension<'c> {
+    /// True if they come behind those that are there.
+    pub is_append: bool,
+    /// True if the key was given in base64.
+    pub is_base64: bool,
+    /// The bytes.
+    pub bytes: &'c [u8],
+}
+
+/// Adds bytes behind or before those of an item. It is then one that nobody has fetched. Returns
+/// the bytes of its value.
+pub fn extend(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    more: Extension<'_>,
+    len_max: u64,
+) -> Result<usize, Refusal> {
+    let before = access.lookup_value_without_touch(key);
+    let Extension { is_append, is_base64, bytes: more } = more;
+    let is_new = |it: store::ValueRef<'_>| {
+        let Attributes { is_stale, is_won, is_key_in_base64, .. } = it.attributes();
+        it.is_fetched() || is_stale || is_won || is_key_in_base64 != is_base64
+    };
+    if is_append && !before.is_some_and(is_new) {
+        let len = string::append(access, key, more, len_max)?;
+        access.report_changes(1, APPEND, key);
+        effects::words(access, key, &[b"APPEND", key.bytes, more]);
+        return Ok(len);
+    }
+    let Some((string, attributes)) =
+        before.and_then(|it| Some((it.string().ok()?, it.attributes())))
+    else {
+        return Ok(0);
+    };
+    if (string.len() + more.len()) as u64 > len_max {
+        return Err(Refusal::of(TOO_LONG));
+    }
+    let mut value = Vec::with_capacity(string.len() + more.len());
+    if !is_append {
+        value.extend_from_slice(more);
+    }
+    string.pieces(0..string.len()).for_each(|piece| value.extend_from_slice(piece));
+    if is_append {
+        value.extend_from_slice(more);
+    }
+    let Attributes { flags, .. } = attributes;
+    let attributes = Attributes { flags, is_key_in_base64: is_base64, ..Attributes::default() };
+    access.set_string_with(key, &value, Encoding::of_new(&value), Expiry::Keep, attributes)?;
+    access.report_changes(1, APPEND, key);
+    effects::set(access, key, &value, Expiry::Keep);
+    Ok(value.len())
+}

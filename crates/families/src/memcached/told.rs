@@ -1,0 +1,158 @@
+//! What is told of items by meta commands, and what all of these have in common.
+
+use base::Millis;
+use command::Call;
+use memcached::meta::Common;
+use memcached::{base64, reply};
+use session::{Args, Refusal};
+use std::num::NonZeroU64;
+use store::{Cas, Kind, ValueRef};
+use text::IntegerText;
+
+/// Places of the words.
+pub(super) const KEY: usize = 1;
+pub(super) const FLAGS: usize = 2;
+
+/// A key with which flags can be read once more: the one of the line is decoded by now.
+pub(super) const ANY_KEY: &[u8] = b"AAAA";
+
+/// What is told of an item.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    pub(super) cas: Option<NonZeroU64>,
+    pub(super) flags: u32,
+    pub(super) was_fetched: bool,
+    /// Seconds since it was used last.
+    pub(super) idle: u64,
+    pub(super) len: usize,
+    /// Seconds that it has left; `None` without a deadline.
+    pub(super) left: Option<u64>,
+    pub(super) is_key_in_base64: bool,
+    pub(super) is_won_before: bool,
+    pub(super) is_stale: bool,
+    pub(super) wins: bool,
+}
+
+/// Writes the flags of a reply: those that were asked for in their order, and then the state.
+pub(super) fn write_flags(out: &mut Vec<u8>, key: &[u8], common: &Common<'_>, told: &Told) {
+    let mut number = IntegerText::new();
+    for letter in common.echoes.letters() {
+        out.push(b' ');
+        out.push(*letter);
+        let value = match letter {
+            b'c' => told.cas.map_or(0, NonZeroU64::get),
+            b'f' => told.flags.into(),
+            b'h' => told.was_fetched.into(),
+            b'l' => told.idle,
+            b's' => told.len as u64,
+            b't' => match told.left {
+                Some(left) => left,
+                None => {
+                    out.extend_from_slice(b"-1");
+                    continue;
+                }
+            },
+            b'k' => {
+                write_key(out, key, told.is_key_in_base64);
+                continue;
+            }
+            _ => {
+                out.extend_from_slice(common.opaque);
+                continue;
+            }
+        };
+        out.extend_from_slice(number.format_unsigned(value));
+    }
+    for (is_told, letter) in
+        [(told.is_won_before, b" Z"), (told.is_stale, b" X"), (told.wins, b" W")]
+    {
+        if is_told {
+            out.extend_from_slice(letter);
+        }
+    }
+}
+
+pub(super) fn write_key(out: &mut Vec<u8>, key: &[u8], is_in_base64: bool) {
+    if is_in_base64 {
+        base64::encode(key, out);
+        out.extend_from_slice(b" b");
+    } else {
+        out.extend_from_slice(key);
+    }
+}
+
+/// Answers with a word, and the flags that are told where there is no item.
+pub(super) fn answer_without_item(call: &mut Call<'_>, word: &[u8], common: &Common<'_>) {
+    let mut out = word.to_vec();
+    let key = call.args.get(KEY);
+    for letter in common.echoes.letters() {
+        match letter {
+            b'k' => {
+                out.extend_from_slice(b" k");
+                write_key(&mut out, key, common.is_base64);
+            }
+            b'O' => {
+                out.extend_from_slice(b" O");
+                out.extend_from_slice(common.opaque);
+            }
+            _ => {}
+        }
+    }
+    out.extend_from_slice(reply::LINE_END);
+    call.reply.raw(&out);
+}
+
+/// Seconds that are left until a deadline, as clients see them.
+pub(super) fn left_of(call_now: Millis, deadline: Option<Millis>) -> Option<u64> {
+    deadline.map(|deadline| deadline.since(call_now).div_ceil(1000))
+}
+
+pub(super) fn key_for_flags<'c>(call: &Call<'c>, is_base64: bool) -> &'c [u8] {
+    if is_base64 { ANY_KEY } else { call.args.get(KEY) }
+}
+
+pub(super) fn is_base64(call: &Call<'_>) -> bool {
+    call.session.line.is_some_and(|line| line.request.is_base64)
+}
+
+/// Makes room for attributes of an item that it may not have yet.
+pub(super) fn make_room(call: &mut Call<'_>) -> Result<(), Refusal> {
+    let (access, key, _) = call.on_key(KEY);
+    let bytes = access.bytes_to_draw(&key);
+    drop(access);
+    if bytes > 0 { call.reserve(bytes) } else { Ok(()) }
+}
+
+/// Deadlines of an item, as the flags of its line change them one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Deadlines {
+    /// Before the line.
+    pub(super) at_first: Option<Millis>,
+    /// That which N gives an item that it makes.
+    pub(super) vivified: Option<Millis>,
+    /// Behind the line.
+    pub(super) at_last: Option<Millis>,
+}
+
+impl Deadlines {
+    /// Returns the deadline that a flag finds, since flags are followed in their order.
+    pub(super) fn found_by(&self, args: &Args<'_>, letter: u8) -> Option<Millis> {
+        let place = |letter: u8| args.from(FLAGS).position(|it| it.first() == Some(&letter));
+        let Some(own) = place(letter) else { return self.at_last };
+        if place(b'T').is_some_and(|it| it < own) {
+            self.at_last
+        } else if place(b'N').is_some_and(|it| it < own) {
+            self.vivified
+        } else {
+            self.at_first
+        }
+    }
+}
+
+pub(super) fn is_item(value: ValueRef<'_>) -> bool {
+    value.kind() == Kind::String
+}
+
+pub(super) fn given(cas: Option<u64>) -> Cas {
+    cas.and_then(NonZeroU64::new).map_or(Cas::None, Cas::Given)
+}

@@ -1,0 +1,151 @@
+//! What a connection speaks: the parser of its requests, with the state of an incomplete one.
+//!
+//! Which protocol that is depends on where the client has connected, and on nothing that it sends:
+//! `get k` is a request in both.
+
+use command::{Row, Table};
+use memcached::{Command, Resume};
+use session::Args;
+use wire::{RequestParser, Span};
+
+/// Place of the first flag among the words of mg.
+const FLAGS_AT: usize = 2;
+
+/// Protocol of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// RESP2 or RESP3, as the client chooses.
+    #[default]
+    Resp,
+    /// Memcached's text and meta protocol.
+    Memcached,
+}
+
+/// Parser of the requests of a connection.
+#[derive(Debug)]
+pub enum Front {
+    /// Of RESP.
+    Resp(RequestParser),
+    /// Of Memcached's protocol.
+    Memcached(memcached::RequestParser),
+}
+
+/// State of a front before some request, from which that can be parsed again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Again(Resume);
+
+/// A long argument that is on its way.
+#[derive(Debug)]
+pub struct Arriving {
+    /// Row of its command.
+    pub row: &'static Row,
+    /// Its place among the arguments.
+    pub at: usize,
+    /// Its bytes, as announced.
+    pub len: usize,
+    /// Place of the first key in the request.
+    pub key: Span,
+}
+
+impl Front {
+    /// Returns the front of a connection that has sent nothing.
+    pub fn new(dialect: Dialect) -> Front {
+        match dialect {
+            Dialect::Resp => Front::Resp(RequestParser::new()),
+            Dialect::Memcached => Front::Memcached(memcached::RequestParser::new()),
+        }
+    }
+
+    /// Goes back to a state, for input that is parsed again.
+    pub fn go_back(&mut self, again: Again) {
+        match self {
+            Front::Resp(parser) => *parser = RequestParser::new(),
+            Front::Memcached(parser) => parser.resume_at(again.0),
+        }
+    }
+
+    /// Returns true if part of a request was parsed and the rest is awaited.
+    pub fn is_unfinished(&self) -> bool {
+        match self {
+            Front::Resp(parser) => parser.is_unfinished(),
+            Front::Memcached(parser) => parser.is_unfinished(),
+        }
+    }
+
+    /// Returns the bytes that are missing of an argument whose length was announced, given that
+    /// `received` bytes of its request are there.
+    #[inline]
+    pub fn announced(&self, received: usize) -> usize {
+        match self {
+            Front::Resp(parser) => parser.announced(received),
+            Front::Memcached(parser) => parser.announced(received),
+        }
+    }
+
+    /// Returns the argument that is on its way, behind the first arguments of its request in
+    /// `query`, if its row is known.
+    pub fn arriving(&self, table: &'static Table, query: &[u8]) -> Option<Arriving> {
+        match self {
+            Front::Resp(parser) => {
+                let (spans, len) = parser.arriving()?;
+                let row = table.find(Args::new(query, spans).get(0))?;
+                let key = spans.get(row.first_key).copied().unwrap_or_default();
+                Some(Arriving { row, at: spans.len(), len, key })
+            }
+            Front::Memcached(parser) => {
+                let memcached::Arriving { command, spans, len } = parser.arriving()?;
+                let row = row_of(table, command);
+                let key = spans.get(row.first_key).copied().unwrap_or_default();
+                Some(Arriving { row, at: spans.len(), len, key })
+            }
+        }
+    }
+
+    /// Leaves the bytes of the argument that is arriving to the caller.
+    pub fn leave_out(&mut self) {
+        match self {
+            Front::Resp(parser) => parser.leave_out(),
+            Front::Memcached(parser) => parser.leave_out(),
+        }
+    }
+
+    /// Returns the bytes of an unfinished request that were parsed.
+    pub fn taken(&self) -> usize {
+        match self {
+            Front::Resp(parser) => parser.taken(),
+            Front::Memcached(parser) => parser.taken(),
+        }
+    }
+
+    /// Returns the bytes of memory held for an unfinished request.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Front::Resp(parser) => parser.heap_bytes(),
+            Front::Memcached(parser) => parser.heap_bytes(),
+        }
+    }
+}
+
+impl Again {
+    /// Returns the state before a request of Memcached's protocol.
+    pub fn before(resume: Resume) -> Again {
+        Again(resume)
+    }
+}
+
+/// Returns the row of a line of Memcached's protocol: mg has another one where it may write.
+#[inline]
+pub fn row_of_line(table: &'static Table, command: Command, words: &Args<'_>) -> &'static Row {
+    let is_writing = |word: &[u8]| matches!(word.first(), Some(b'N' | b'T'));
+    if command == Command::MetaGet && words.from(FLAGS_AT).any(is_writing) {
+        return table.unlisted().last().unwrap_or(table.nameless());
+    }
+    row_of(table, command)
+}
+
+/// Returns the row of a command of Memcached's protocol.
+#[inline]
+pub fn row_of(table: &'static Table, command: Command) -> &'static Row {
+    let row = table.unlisted().get(command as usize);
+    row.unwrap_or(table.nameless())
+}
