@@ -66,7 +66,7 @@ fn events(bytes: &[u8], piece_lens: impl Iterator<Item = usize>, limits: &Limits
                     continue;
                 }
                 Progress::Request(request) => {
-                    assert!(spans.len() <= 64 && !parser.is_unfinished() == request.is_last);
+                    assert!(spans.len() <= 64 && parser.is_unfinished() != request.is_last);
                     read_again(input, &progress, &spans, limits);
                     request.consumed
                 }
