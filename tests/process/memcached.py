@@ -220,7 +220,7 @@ def what_is_refused_is_told_in_lines_of_the_protocol():
 def what_is_written_is_there_after_a_restart():
     with tempfile.TemporaryDirectory() as folder:
         with server("--appendonly", "yes", "--appendfsync", "always", "--dir", folder) as it:
-            answers(it, b"set k 0 1000 3", b"abc", b"append k 0 0 1", b"d", b"prepend k 0 0 1", b"-", b"set n 0 0 2", b"18", b"incr n 18446744073709551600", b"decr n 7", b"add gone 0 0 1", b"x", b"delete gone", b"mg made N100", b"ma count N0 J7", b"ma count D2", b"ms s 2 T500", b"ok", b"touch s 0")
+            answers(it, b"set k 0 1000 3", b"abc", b"append k 0 0 1", b"d", b"prepend k 0 0 1", b"-", b"set n 0 0 2", b"18", b"incr n 18446744073709551600", b"decr n 7", b"add gone 0 0 1", b"x", b"delete gone", b"mg made N100", b"ma count N0 J7", b"ma count D2", b"ms s 2 T500", b"ok", b"touch s 0", b"md s I", b"mg s v", b"md n I T900", b"mg n R1000 T800 t", b"gat 700 n", b"gats 600 n", b"ma count E99 D0")
             before = [it.db.command(*words) for words in (("MGET", "k", "n", "gone", "made", "count", "s"), ("PEXPIRETIME", "k"), ("PEXPIRETIME", "made"), ("PTTL", "s"), ("DEBUG", "DIGEST"))][:4]
             it.process.kill()
             it.process.wait()

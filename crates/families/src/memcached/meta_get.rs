@@ -25,7 +25,10 @@ use wire::Reply;
 pub fn mg(call: &mut Call<'_>) -> Outcome {
     let key = key_for_flags(call, is_base64(call));
     let flags = GetFlags::parse(key, call.args.from(FLAGS)).map_err(|_| Refusal::SYNTAX)?;
-    make_room(call)?;
+    // Who is stale has been marked before, so it has a place for what else is marked.
+    if flags.recache.is_some() || flags.common.echoes.letters().contains(&b'c') {
+        make_room(call)?;
+    }
     let args = call.args;
     let expiry = flags.expiry.map(|it| expiry_at(call, it));
     let vivified = flags.vivify.map(|it| expiry_at(call, it));
@@ -170,7 +173,8 @@ fn tell(
         wins: !attributes.is_won && (is_made || is_short || attributes.is_stale),
     };
     if told.wins {
-        let _ = access.change_attributes(key, |it| it.is_won = true);
+        let win = |access: &mut Access<'_>| access.change_attributes(key, |it| it.is_won = true);
+        let _ = access.unseen_if(true, win);
     }
     Some(told)
 }

@@ -6,7 +6,6 @@ use super::told::{
     FLAGS, KEY, Told, answer_without_item, given, is_base64, key_for_flags, make_room, write_flags,
 };
 use super::write::{put, set_expiry};
-use crate::string::SET;
 use command::{Call, Outcome, effects};
 use memcached::meta::{DeleteFlags, SetFlags, SetMode};
 use memcached::reply;
@@ -184,10 +183,12 @@ fn delete(call: &mut Call<'_>, flags: &DeleteFlags<'_>) -> Result<&'static [u8],
     }
     if flags.invalidates {
         let cas = given(flags.new_cas);
-        access.change_attributes(&key, |it| {
-            (it.is_stale, it.is_won, it.cas) = (true, false, cas);
+        // Clients of RESP see no change, and no effect could tell of one.
+        access.unseen_if(true, |access| {
+            access.change_attributes(&key, |it| {
+                (it.is_stale, it.is_won, it.cas) = (true, false, cas);
+            })
         })?;
-        access.report_changes(1, SET, &key);
     }
     Ok(reply::HD)
 }
