@@ -235,6 +235,7 @@ def it_listens_where_the_settings_say_and_closes_what_it_cannot_speak():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "memcached.sock")
         with Server("--memcached-unixsocket", path) as it:
+            assert path.exists()
             db, port = it.connect(), free_port()
             client = socket.socket(socket.AF_UNIX)
             client.connect(str(path))
@@ -258,6 +259,8 @@ def it_listens_where_the_settings_say_and_closes_what_it_cannot_speak():
             with contextlib.suppress(ConnectionRefusedError):
                 socket.create_connection(("127.0.0.1", port), PATIENCE)
                 raise AssertionError("it still listens")
+            it.process.terminate()
+            assert it.ends_with_status() == 0 and not path.exists()
 
 
 if __name__ == "__main__":

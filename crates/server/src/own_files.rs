@@ -1,12 +1,13 @@
 //! Files that go when the server ends, wherever the working directory is then.
 
 use crate::background_process;
+use settings::memcached::MEMCACHED_UNIX_SOCKET;
 use settings::{Settings, network};
 use std::path::{Path, PathBuf};
 
-/// The socket in the file system, and the file with the process id.
+/// The sockets in the file system, and the file with the process id.
 pub struct OwnFiles {
-    socket: Option<PathBuf>,
+    sockets: Vec<PathBuf>,
     pid: Option<PathBuf>,
 }
 
@@ -14,9 +15,10 @@ impl OwnFiles {
     /// Those that the settings name.
     pub fn of(settings: &Settings) -> OwnFiles {
         let absolute = |name: String| std::path::absolute(name).ok();
-        let socket = Some(network::UNIX_SOCKET.get(settings).to_string());
+        let names = [network::UNIX_SOCKET.get(settings), MEMCACHED_UNIX_SOCKET.get(settings)];
+        let named = names.iter().filter(|name| !name.is_empty());
         OwnFiles {
-            socket: socket.filter(|name| !name.is_empty()).and_then(absolute),
+            sockets: named.filter_map(|name| absolute(name.to_string())).collect(),
             pid: background_process::pid_file(settings).and_then(absolute),
         }
     }
@@ -30,14 +32,14 @@ impl OwnFiles {
         }
     }
 
-    /// Removes the socket.
-    pub fn remove_socket(&self) {
-        remove(self.socket.as_deref());
+    /// Removes the sockets.
+    pub fn remove_sockets(&self) {
+        self.sockets.iter().for_each(|path| remove(Some(path)));
     }
 
-    /// Removes both.
+    /// Removes all.
     pub fn remove(&self) {
-        self.remove_socket();
+        self.remove_sockets();
         remove(self.pid.as_deref());
     }
 }

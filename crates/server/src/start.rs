@@ -331,7 +331,7 @@ fn open_data(
         tracing::error!("{error}");
         services.give_up_claims();
         // The pid file may be that of the other one.
-        own_files.remove_socket();
+        own_files.remove_sockets();
     })
 }
 
