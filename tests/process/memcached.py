@@ -165,6 +165,25 @@ def what_is_too_large_is_swallowed_and_kept_nowhere():
             assert client.ask(b"mg big v f s\r\n") == b"VA %d f7 s%d\r\n%s\r\n" % (size, size, value)
 
 
+def a_large_block_with_a_wrong_end_leaves_nothing_behind():
+    with server("--threads", "1") as it:
+        it.db.command("SET", "k", "old")
+        block = b"\r\nset injected 0 0 1\r\nx\r\n" * 80000
+        for behind, answer in ((b"", b""), (b"set k2 7 0 5\r\nhello\r\n", b"STORED\r\n"), (b"set k 7 0 5\r\nhello\r\n", b"STORED\r\n"), (b"get k\r\n", b"VALUE k 7 5\r\nhello\r\nEND\r\n")):
+            client = line(it)
+            client.socket.sendall(b"set k 0 0 %d\r\n" % len(block) + block[:700000])
+            it.until(lambda: "tot-mem" in it.db.command("CLIENT", "LIST").decode())
+            client.socket.sendall(block[700000:] + b"XX")
+            assert client.ask(behind) == b"CLIENT_ERROR bad data chunk\r\n" + answer, behind
+            assert it.db.command("EXISTS", "injected") == 0
+        assert it.db.command("GET", "k2") == b"hello" and it.db.command("DBSIZE") == 2
+        client.socket.sendall(b"get\r\n" * 2000000)
+        other = it.connect()
+        began = time.monotonic()
+        assert other.command("PING") == b"PONG" and it.resident_mib() < 500
+        assert time.monotonic() - began < PATIENCE
+
+
 def one_client_of_many_is_told_to_write_an_item():
     with server("--threads", "4") as it:
         clients = [line(it) for _ in range(40)]
@@ -189,6 +208,16 @@ def what_is_refused_is_told_in_lines_of_the_protocol():
         assert refused[-1] == b"SERVER_ERROR out of memory storing object\r\n" and refused[0] == b"STORED\r\n"
         assert other.ask(b"set k 0 0 100000 noreply\r\n%s\r\n" % value) == b"" and other.ask(b"get k\r\n") == b"VALUE k 0 1\r\n1\r\nEND\r\n"
         assert client.ask(b"cache_memlimit 64\r\n").startswith(b"SERVER_ERROR ")
+    with server() as it:
+        it.db.command("ACL", "SETUSER", "default", "-set", "+set|0")
+        assert it.db.command("SET", "x", "1").startswith(b"NOPERM")
+        assert answers(it, b"set secret 0 0 1", b"x", b"set 0 0 0 1", b"x") == b"CLIENT_ERROR set not allowed\r\nSTORED\r\n"
+    try:
+        with server("--memcached-database", "99"):
+            refused = "it starts"
+    except AssertionError as error:
+        refused = str(error)
+    assert "`memcached-database` is 99, and there are 16 databases" in refused, refused
     with server("--requirepass", "secret") as it:
         client = line(it)
         assert client.ask(b"get k\r\nset a 0 0 14\r\ndefault secret\r\n").startswith(b"CLIENT_ERROR unauthenticated\r\nSTORED\r\n")

@@ -99,7 +99,9 @@ fn asking<T>(
     let reached = reached_databases(row, args, databases);
     let keys = if user.looks_at_keys() { keys(row, args) } else { SmallVec::new() };
     let channels = if user.looks_at_channels() { channels(row, args) } else { SmallVec::new() };
-    let argument_at = if row.parent.is_some() { 2 } else { 1 };
+    // A word of another protocol stands for a command, whatever its parent.
+    let is_child = row.parent.is_some() && row.right == row.id;
+    let argument_at = if is_child { 2 } else { 1 };
     decide(&Asked {
         command: narrow::to_u16(row.right),
         is_for_everybody: row.spec.flags.contains(Flags::NO_AUTH),

@@ -4,11 +4,12 @@
 mod answers;
 mod apart;
 mod bounds;
+mod lines;
 mod look_ahead;
 mod postponed;
 mod unanswered;
 
-use crate::batch::{Ahead, Batch, End, Part, Request, Silence};
+use crate::batch::{Ahead, Batch, End, Part, Request};
 use crate::connection::{Connection, Life};
 use crate::front::Again;
 use crate::journal::Journal;
@@ -18,8 +19,7 @@ use command::{
     granted_for_batch, send_monitor_lines,
 };
 use session::{AccessModes, ClientFlags, Instance, Needs, ReplyMode, WorkerStatistics};
-use settings::memcached::MEMCACHED_MAX_ITEM_SIZE;
-use settings::{OutputLimits, Settings, general, limits};
+use settings::{OutputLimits, general, limits};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::ThreadContext;
@@ -170,7 +170,7 @@ impl Executor {
                 authenticated,
                 ..Limits::default()
             },
-            item_bytes_max: item_bytes_max(settings),
+            item_bytes_max: crate::limits::item_bytes_max(settings),
             is_first: connection.session.client.commands.load(Relaxed) == 0,
             store: &instance.store,
             // Sessions name databases that exist; another would only spoil a hint.
@@ -297,7 +297,9 @@ impl Executor {
             (None, End::Broken(error)) => Some(self.refuse_rest(connection, error, len)),
             (None, End::Refused(refused)) => {
                 self.refuse_line(connection, refused);
-                None
+                let is_over = self.slice_nanos == 0 || connection.is_deferred(len - part.parsed);
+                let from = (part.parsed, connection.front.again());
+                is_over.then(|| self.leave_off(connection, from))
             }
             (None, End::Silent(why)) => Some(self.end_silently(connection, *why, len)),
         }
@@ -381,30 +383,6 @@ impl Executor {
         let protocol = connection.session.protocol;
         Reply::new(&mut self.replies, protocol).protocol_error(error);
         self.instance.statistics.count_error(PROTOCOL_ERROR_CODE);
-        close(connection, end)
-    }
-
-    /// Answers a line of Memcached's protocol that is not executed.
-    #[cold]
-    fn refuse_line(&mut self, connection: &mut Connection, refused: &memcached::Refused) {
-        if !refused.is_quiet {
-            let protocol = connection.session.protocol;
-            Reply::new(&mut self.replies, protocol).raw(refused.refusal.line());
-        }
-        self.instance.statistics.count_error(PROTOCOL_ERROR_CODE);
-    }
-
-    /// Has a connection closed that is told nothing. Returns `end`.
-    #[cold]
-    fn end_silently(&mut self, connection: &mut Connection, why: Silence, end: usize) -> usize {
-        if why == Silence::Binary {
-            let hides = general::HIDE_USER_DATA_FROM_LOG.get(&self.instance.settings);
-            let client = connection.session.client.for_log(hides);
-            tracing::warn!(
-                "closing a client that speaks the binary protocol of Memcached, which is not \
-                 there: have it speak the text or the meta protocol: {client}"
-            );
-        }
         close(connection, end)
     }
 
@@ -545,14 +523,6 @@ impl Executor {
     fn pay_upkeep(&mut self, now: Millis) {
         let instance = &*self.instance;
         instance.note_eviction(&mut self.thread, |thread| instance.store.upkeep(thread, now));
-    }
-}
-
-/// Most bytes of a value that a client of Memcached's protocol may set.
-fn item_bytes_max(settings: &Settings) -> u64 {
-    match MEMCACHED_MAX_ITEM_SIZE.get(settings) {
-        0 => limits::PROTO_MAX_BULK_LEN.get(settings),
-        bytes => bytes,
     }
 }
 

@@ -56,6 +56,14 @@ impl Front {
         }
     }
 
+    /// Returns the state from which the input behind what was parsed is parsed.
+    pub fn again(&self) -> Again {
+        match self {
+            Front::Resp(_) => Again::default(),
+            Front::Memcached(parser) => Again(parser.resume()),
+        }
+    }
+
     /// Goes back to a state, for input that is parsed again.
     pub fn go_back(&mut self, again: Again) {
         match self {

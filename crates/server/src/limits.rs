@@ -3,6 +3,8 @@
 use crate::connection::Connection;
 use base::{Steady, process};
 use session::{BASE_BYTES, Instance, Needs, Pause};
+use settings::limits::PROTO_MAX_BULK_LEN;
+use settings::memcached::MEMCACHED_MAX_ITEM_SIZE;
 use settings::{
     ClientsMemory, MaxmemoryPolicy, OutputLimit, Settings, general, memory, replication,
 };
@@ -75,6 +77,14 @@ pub fn warn_of_maxmemory(instance: &Instance) {
     if most < least {
         let enough = least.div_ceil(1 << 20);
         tracing::warn!("`maxmemory` is too small for any key: {enough}mb would leave room");
+    }
+}
+
+/// Most bytes of a value that a client of Memcached's protocol may set.
+pub fn item_bytes_max(settings: &Settings) -> u64 {
+    match MEMCACHED_MAX_ITEM_SIZE.get(settings) {
+        0 => PROTO_MAX_BULK_LEN.get(settings),
+        bytes => bytes,
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::front::Dialect;
 use mio::net::{TcpListener, UnixListener};
+use settings::general::DATABASES;
 use settings::memcached::{
-    MEMCACHED_BIND, MEMCACHED_PORT, MEMCACHED_TLS_PORT, MEMCACHED_UNIX_SOCKET,
+    MEMCACHED_BIND, MEMCACHED_DATABASE, MEMCACHED_PORT, MEMCACHED_TLS_PORT, MEMCACHED_UNIX_SOCKET,
 };
 use settings::memory::{MAXMEMORY, MAXMEMORY_POLICY};
 use settings::tls::TLS_PORT;
@@ -50,6 +51,9 @@ pub enum ListenError {
     /// Neither a port nor a path.
     #[error("Configured to not listen anywhere, exiting.")]
     Nowhere,
+    /// Clients of Memcached's protocol are to see a database that does not exist.
+    #[error("`memcached-database` is {0}, and there are {1} databases, from 0 on (`databases`)")]
+    NoDatabase(usize, usize),
 }
 
 /// Address or path that clients connect to.
@@ -127,6 +131,10 @@ fn add_addresses(
 /// # Errors
 /// See `ListenError`.
 pub fn listen(settings: &Settings) -> Result<Vec<(ListenAddress, Listener)>, ListenError> {
+    let (database, databases) = (MEMCACHED_DATABASE.get(settings), DATABASES.get(settings));
+    if database >= databases {
+        return Err(ListenError::NoDatabase(database, databases));
+    }
     let mut listeners = Vec::new();
     for address in addresses(settings) {
         let opened = open(&address, settings)?;

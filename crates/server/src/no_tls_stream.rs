@@ -33,6 +33,11 @@ impl TlsStream {
         match *self {}
     }
 
+    /// Returns the bytes of memory that TLS takes.
+    pub fn memory(&self) -> usize {
+        match *self {}
+    }
+
     /// Reads plaintext.
     ///
     /// # Errors

@@ -197,17 +197,24 @@ impl Listener for LocalDeadlines {
         _: &mut dyn FnMut(usize, &[u8], PositionHash) -> Presence,
     ) {
         let mut state = self.state();
-        state.changed.clear();
-        for ((database, name), deadline) in std::mem::take(&mut *state).kept {
-            let moved_to = match change {
-                Databases::Emptied(emptied) if emptied.contains(&database) => continue,
-                Databases::Emptied(_) => database,
-                Databases::Exchanged(one, other) if database == *one => *other,
-                Databases::Exchanged(one, other) if database == *other => *one,
-                Databases::Exchanged(..) => database,
-                Databases::Replaced(_) => continue,
-            };
-            state.keep((moved_to, name), deadline);
+        let moved_to = |database: usize| match change {
+            Databases::Emptied(emptied) if emptied.contains(&database) => None,
+            Databases::Emptied(_) => Some(database),
+            Databases::Exchanged(one, other) if database == *one => Some(*other),
+            Databases::Exchanged(one, other) if database == *other => Some(*one),
+            Databases::Exchanged(..) => Some(database),
+            Databases::Replaced(_) => None,
+        };
+        let State { changed, kept, .. } = std::mem::take(&mut *state);
+        for ((database, name), deadline) in changed {
+            if let Some(database) = moved_to(database) {
+                state.changed.insert((database, name), deadline);
+            }
+        }
+        for ((database, name), deadline) in kept {
+            if let Some(database) = moved_to(database) {
+                state.keep((database, name), deadline);
+            }
         }
         self.count.store(state.kept.len(), Relaxed);
     }

@@ -238,6 +238,13 @@ impl ValueTag {
         ValueTag(self.0 | IS_FETCHED)
     }
 
+    /// Value tag of the same string, not fetched.
+    #[inline]
+    pub fn without_fetched(self) -> ValueTag {
+        debug_assert!(self.kind() == Kind::String);
+        ValueTag(self.0 & !IS_FETCHED)
+    }
+
     /// Value tag of a string that was changed, fetched if it was before.
     #[inline]
     pub fn fetched_as(self, before: ValueTag) -> ValueTag {

@@ -118,9 +118,13 @@ fn reckon(
         false => stored.wrapping_add(flags.delta),
     };
     let text = number.format_unsigned(result);
-    access.change_string(&key, text, Encoding::of_new(text))?;
-    if flags.new_cas.is_some() {
-        access.change_attributes(&key, |it| it.cas = given(flags.new_cas))?;
+    let encoding = Encoding::of_new(text);
+    match before.attributes.filter(|_| flags.new_cas.is_some()) {
+        None => access.change_string(&key, text, encoding)?,
+        Some(attributes) => {
+            let attributes = Attributes { cas: given(flags.new_cas), ..attributes };
+            access.set_string_with(&key, text, encoding, Expiry::Keep, attributes)?;
+        }
     }
     access.report_changes(1, INCRBY, &key);
     effects::set(&mut access, &key, text, Expiry::Keep);

@@ -14,6 +14,7 @@ use super::write::set_expiry;
 use crate::generic::object::idle_seconds;
 use crate::string::{SET, raw_value};
 use command::{Call, Outcome, effects};
+use heap::RECORD_OVERHEAD_MAX;
 use memcached::meta::GetFlags;
 use memcached::reply;
 use session::Refusal;
@@ -28,6 +29,9 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     // Who is stale has been marked before, so it has a place for what else is marked.
     if flags.recache.is_some() || flags.common.echoes.letters().contains(&b'c') {
         make_room(call)?;
+    }
+    if flags.vivify.is_some() {
+        call.reserve(call.args.bytes() + RECORD_OVERHEAD_MAX)?;
     }
     let args = call.args;
     let expiry = flags.expiry.map(|it| expiry_at(call, it));
@@ -56,7 +60,10 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     };
     let left = left_of(now, deadlines.found_by(&args, b't'));
     write_item(&access, &key, out, &flags, &Told { cas, idle, left, ..told });
-    if !flags.keeps_history {
+    if is_made && vivified == Some(None) {
+        let is_removed = access.expire(&key);
+        access.report_changes_silently(is_removed.into());
+    } else if !flags.keeps_history {
         access.note_fetched(&key);
     }
     Ok(())

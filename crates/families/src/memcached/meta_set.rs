@@ -1,11 +1,11 @@
 //! ms and md: an item is stored, made stale, or deleted.
 
-use super::expiry_at;
 use super::storage::{self, Extension};
 use super::told::{
     FLAGS, KEY, Told, answer_without_item, given, is_base64, key_for_flags, make_room, write_flags,
 };
 use super::write::{put, set_expiry};
+use super::{expiry_at, item_bytes_max};
 use command::{Call, Outcome, effects};
 use memcached::meta::{DeleteFlags, SetFlags, SetMode};
 use memcached::reply;
@@ -94,7 +94,7 @@ fn store(
 ) -> Result<(&'static [u8], usize), Refusal> {
     let mut expiry = flags.expiry.map_or(Some(Expiry::Never), |it| expiry_at(call, it));
     let vivified = flags.vivify.map(|it| expiry_at(call, it));
-    let (value, len_max) = (call.args.get(block), call.bulk_bytes_max());
+    let (value, len_max) = (call.args.get(block), item_bytes_max(call));
     let (mut access, key, _) = call.on_key(KEY);
     let before = Before::of(access.lookup_value_for_write(&key));
     let mut attributes = Attributes {
@@ -131,9 +131,10 @@ fn store(
     if extends && before.attributes.is_some() {
         let is_append = flags.mode == SetMode::Append;
         let is_base64 = flags.common.is_base64;
-        let more = Extension { is_append, is_base64, bytes: value };
+        let cas = given(flags.new_cas);
+        let more = Extension { is_append, is_base64, cas, bytes: value };
         let len = storage::extend(&mut access, &key, more, len_max)?;
-        return Ok((reply::HD, len));
+        return Ok(len.map_or((reply::NS, value.len()), |len| (reply::HD, len)));
     }
     put(&mut access, &key, value, (expiry, attributes))?;
     Ok((reply::HD, value.len()))
@@ -172,6 +173,7 @@ fn delete(call: &mut Call<'_>, flags: &DeleteFlags<'_>) -> Result<&'static [u8],
     if flags.drops_value {
         let attributes = Attributes {
             flags: flags.item_flags.unwrap_or(0),
+            cas: given(flags.new_cas),
             is_stale: false,
             is_won: false,
             ..before.attributes.unwrap_or_default()

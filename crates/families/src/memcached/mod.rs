@@ -36,6 +36,7 @@ pub use table::COMMANDS;
 use base::Millis;
 use command::Call;
 use memcached::number;
+use settings::memcached::MEMCACHED_MAX_ITEM_SIZE;
 use store::Expiry;
 
 /// Milliseconds of a second.
@@ -45,6 +46,14 @@ const SECOND: u64 = 1000;
 fn answer(call: &mut Call<'_>, line: &[u8]) {
     if !is_quiet(call) {
         call.reply.raw(line);
+    }
+}
+
+/// Most bytes of a value that the client may set.
+fn item_bytes_max(call: &Call<'_>) -> u64 {
+    match MEMCACHED_MAX_ITEM_SIZE.get(&call.instance.settings) {
+        0 => call.bulk_bytes_max(),
+        bytes => bytes,
     }
 }
 

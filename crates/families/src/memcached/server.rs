@@ -24,7 +24,8 @@ pub fn not_there(_: &mut Call<'_>) -> Outcome {
 
 /// Removes all items of the database, of whatever kind.
 pub fn flush(call: &mut Call<'_>) -> Outcome {
-    if call.args.len() > 1 && number::signed32(call.args.get(1)) != Some(0) {
+    let is_later = |delay: i32| delay > 0;
+    if call.args.len() > 1 && number::signed32(call.args.get(1)).is_some_and(is_later) {
         return Err(NOT_THERE.into());
     }
     let database = call.session.database;

@@ -1,15 +1,13 @@
 //! Lines with a data block: set, add, replace, append, prepend, cas.
 
-use super::{answer, expiry_at};
+use super::{answer, expiry_at, item_bytes_max};
 use crate::generic::expire::EXPIRE;
 use crate::string::{APPEND, SET};
 use command::{Call, Outcome, effects};
 use memcached::{number, reply};
 use session::Refusal;
 use store::value::string;
-use store::{Access, Attributes, Encoding, Event, Expiry, Key, Kind};
-
-const TOO_LONG: &str = "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+use store::{Access, Attributes, Cas, Encoding, Event, Expiry, Key, Kind};
 
 /// Places of the words.
 const FLAGS: usize = 2;
@@ -124,15 +122,13 @@ pub fn prepend(call: &mut Call<'_>) -> Outcome {
 }
 
 fn extend_item(call: &mut Call<'_>, is_append: bool) -> Outcome {
-    let (more, len_max) = (call.args.get(BLOCK), call.bulk_bytes_max());
+    let (bytes, len_max) = (call.args.get(BLOCK), item_bytes_max(call));
     let (mut access, key, _) = call.on_key(1);
     let is_item = access.lookup_value_for_write(&key).is_some_and(|it| it.kind() == Kind::String);
-    if is_item {
-        let more = Extension { is_append, is_base64: false, bytes: more };
-        extend(&mut access, &key, more, len_max)?;
-    }
+    let more = Extension { is_append, is_base64: false, cas: Cas::None, bytes };
+    let is_done = is_item && extend(&mut access, &key, more, len_max)?.is_some();
     drop(access);
-    answer(call, if is_item { reply::STORED } else { reply::NOT_STORED });
+    answer(call, if is_done { reply::STORED } else { reply::NOT_STORED });
     Ok(())
 }
 
@@ -143,50 +139,46 @@ pub struct Extension<'c> {
     pub is_append: bool,
     /// True if the key was given in base64.
     pub is_base64: bool,
+    /// CAS that is given.
+    pub cas: Cas,
     /// The bytes.
     pub bytes: &'c [u8],
 }
 
-/// Adds bytes behind or before those of an item. It is then one that nobody has fetched. Returns
-/// the bytes of its value.
+/// Adds bytes behind or before those of an item. It is then one that nobody has fetched, and is
+/// neither stale nor won. Returns the bytes of its value; `None` if they would be too many, and
+/// nothing has changed.
 pub fn extend(
     access: &mut Access<'_>,
     key: &Key<'_>,
     more: Extension<'_>,
     len_max: u64,
-) -> Result<usize, Refusal> {
+) -> Result<Option<usize>, Refusal> {
+    let Extension { is_append, is_base64, cas, bytes: more } = more;
     let before = access.lookup_value_without_touch(key);
-    let Extension { is_append, is_base64, bytes: more } = more;
-    let is_new = |it: store::ValueRef<'_>| {
-        let Attributes { is_stale, is_won, is_key_in_base64, .. } = it.attributes();
-        it.is_fetched() || is_stale || is_won || is_key_in_base64 != is_base64
-    };
-    if is_append && !before.is_some_and(is_new) {
-        let len = string::append(access, key, more, len_max)?;
-        access.report_changes(1, APPEND, key);
+    let before = before.and_then(|it| Some((it.string().ok()?, it.attributes().flags)));
+    let Some((string, flags)) = before else { return Ok(None) };
+    let len = string.len() + more.len();
+    if len as u64 > len_max {
+        return Ok(None);
+    }
+    let attributes =
+        Attributes { flags, cas, is_key_in_base64: is_base64, ..Attributes::default() };
+    if is_append && cas == Cas::None {
+        access.change_attributes(key, |it| *it = attributes)?;
+        access.forget_fetched(key);
+        string::append(access, key, more, len_max)?;
         effects::words(access, key, &[b"APPEND", key.bytes, more]);
-        return Ok(len);
+    } else {
+        let mut value = Vec::with_capacity(len);
+        let (first, last) = if is_append { (&b""[..], more) } else { (more, &b""[..]) };
+        value.extend_from_slice(first);
+        string.pieces(0..string.len()).for_each(|piece| value.extend_from_slice(piece));
+        value.extend_from_slice(last);
+        let encoding = Encoding::of_new(&value);
+        access.set_string_with(key, &value, encoding, Expiry::Keep, attributes)?;
+        effects::set(access, key, &value, Expiry::Keep);
     }
-    let Some((string, attributes)) =
-        before.and_then(|it| Some((it.string().ok()?, it.attributes())))
-    else {
-        return Ok(0);
-    };
-    if (string.len() + more.len()) as u64 > len_max {
-        return Err(Refusal::of(TOO_LONG));
-    }
-    let mut value = Vec::with_capacity(string.len() + more.len());
-    if !is_append {
-        value.extend_from_slice(more);
-    }
-    string.pieces(0..string.len()).for_each(|piece| value.extend_from_slice(piece));
-    if is_append {
-        value.extend_from_slice(more);
-    }
-    let Attributes { flags, .. } = attributes;
-    let attributes = Attributes { flags, is_key_in_base64: is_base64, ..Attributes::default() };
-    access.set_string_with(key, &value, Encoding::of_new(&value), Expiry::Keep, attributes)?;
     access.report_changes(1, APPEND, key);
-    effects::set(access, key, &value, Expiry::Keep);
-    Ok(value.len())
+    Ok(Some(len))
 }

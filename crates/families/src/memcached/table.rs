@@ -50,7 +50,7 @@ pub const COMMANDS: Command = Command::parent(
         plain("MGDUMP", "scan", server::not_there),
         meta("MG", "get", READ, KEY_READ, meta_get::mg),
         meta("MS", "set", WRITE, KEY_SET, meta_set::ms),
-        meta("MD", "del", WRITE, KEY_DELETED, meta_set::md),
+        meta("MD", "del", FREE, KEY_DELETED, meta_set::md),
         meta("MA", "incrby", WRITE, KEY_CHANGED, meta_arithmetic::ma),
         meta("ME", "get", READ, KEY_READ, meta_get::me),
         plain("MN", "ping", server::noop),
@@ -65,7 +65,7 @@ pub const COMMANDS: Command = Command::parent(
                 server::authenticate,
             )
         },
-        meta("MG-WRITING", "getex", WRITE, KEY_CHANGED, meta_get::mg),
+        meta("MG-WRITING", "getex", FREE, KEY_CHANGED, meta_get::mg),
     ],
 );
 

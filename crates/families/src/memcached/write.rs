@@ -22,6 +22,7 @@ pub(super) fn set_expiry(
             access.report_changes(1, EXPIRE, key);
             effects::expire_at(access, key, deadline);
         }
+        Some(_) if access.deadline_of(key).is_none() => {}
         Some(_) => {
             access.set_deadline(key, None)?;
             access.report_changes(1, PERSIST, key);

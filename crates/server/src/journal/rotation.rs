@@ -240,6 +240,7 @@ impl JournalThread {
             }
             Some(log) => {
                 let consumer = self.consumer.as_ref().ok_or(LogError::NeedsBase)?;
+                log.note_moments(std::mem::take(&mut *self.journal.moments.lock()));
                 log.rotate(consumer, cut, now)?
             }
             None if !self.journal.reasons.has(Reason::FILES) => {

@@ -1,6 +1,7 @@
 //! A server that was built without TLS.
 
 use crate::balance::Balance;
+use crate::front::Dialect;
 use crate::peer_stream::PeerStream;
 use mio::net::TcpStream;
 use session::Instance;
@@ -21,8 +22,8 @@ pub struct Tls {
 pub fn judge(settings: &Settings) -> Result<Vec<String>, String> {
     if super::is_wanted(settings) {
         return Err(
-            "`tls-port`, `tls-replication` and `tls-cluster` need TLS, and this server was \
-                    built without it (the feature `tls`)"
+            "`tls-port`, `memcached-tls-port`, `tls-replication` and `tls-cluster` need TLS, and \
+             this server was built without it (the feature `tls`)"
                 .to_owned(),
         );
     }

@@ -90,6 +90,14 @@ impl KeyMut<'_, '_> {
         value_tag.is_fetched()
     }
 
+    /// Has the string be one that nobody has fetched, as unannounced.
+    pub fn forget_fetched(&mut self) {
+        let found = *self.found();
+        let value_tag = found.value_tag().without_fetched();
+        // SAFETY: the shard is locked.
+        unsafe { found.record.set_value_tag(value_tag.0) };
+    }
+
     /// Keeps attributes in the record of the string, or in another one with all that it holds.
     fn keep(&mut self, attributes: Option<Kept>) -> Result<(), NoSpace> {
         let found = *self.found();

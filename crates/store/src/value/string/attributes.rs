@@ -150,6 +150,13 @@ impl<'a> Access<'a> {
         }
     }
 
+    /// Has the string of a key be one that nobody has fetched. Does nothing if it holds no string.
+    pub fn forget_fetched(&mut self, key: &Key<'_>) {
+        if let Ok(Some(mut key)) = self.existing_string(key) {
+            key.forget_fetched();
+        }
+    }
+
     fn existing_string<'g>(
         &'g mut self,
         key: &Key<'g>,
