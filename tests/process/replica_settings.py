@@ -231,6 +231,10 @@ def keys_expire_on_a_writable_replica_whose_deadlines_its_clients_have_set():
         assert tracked() == "0"
         replica.db.command("SET", "long", "1", "EX", "1000")
         replica.until(lambda: tracked() == "1")
+        for words in (("SELECT", "0"), ("SET", "at once", "1", "PX", "50"), ("SELECT", "5"), ("FLUSHDB",), ("SELECT", "3")):
+            replica.send(replica.db, *words)
+        assert [replica.db.read() for _ in range(5)] == [b"OK"] * 5
+        replica.until(lambda: b"db0:" not in replica.db.command("INFO", "keyspace") and tracked() == "1")
         assert replica.db.command("REPLICAOF", "NO", "ONE") == b"OK"
         replica.until(lambda: tracked() == "0")
         if not are_there():
