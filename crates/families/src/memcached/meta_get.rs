@@ -180,8 +180,7 @@ fn tell(
         wins: !attributes.is_won && (is_made || is_short || attributes.is_stale),
     };
     if told.wins {
-        let win = |access: &mut Access<'_>| access.change_attributes(key, |it| it.is_won = true);
-        let _ = access.unseen_if(true, win);
+        let _ = access.mark(key, |it| it.is_won = true);
     }
     Some(told)
 }

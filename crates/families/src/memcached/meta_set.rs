@@ -186,11 +186,7 @@ fn delete(call: &mut Call<'_>, flags: &DeleteFlags<'_>) -> Result<&'static [u8],
     if flags.invalidates {
         let cas = given(flags.new_cas);
         // Clients of RESP see no change, and no effect could tell of one.
-        access.unseen_if(true, |access| {
-            access.change_attributes(&key, |it| {
-                (it.is_stale, it.is_won, it.cas) = (true, false, cas);
-            })
-        })?;
+        access.mark(&key, |it| (it.is_stale, it.is_won, it.cas) = (true, false, cas))?;
     }
     Ok(reply::HD)
 }

@@ -165,7 +165,7 @@ pub fn extend(
     let attributes =
         Attributes { flags, cas, is_key_in_base64: is_base64, ..Attributes::default() };
     if is_append && cas == Cas::None {
-        access.change_attributes(key, |it| *it = attributes)?;
+        access.mark(key, |it| *it = attributes)?;
         access.forget_fetched(key);
         string::append(access, key, more, len_max)?;
         effects::words(access, key, &[b"APPEND", key.bytes, more]);

@@ -56,6 +56,14 @@ impl KeyMut<'_, '_> {
         self.keep(attributes.in_place_of(self.kept_attributes()))
     }
 
+    /// Does the same unannounced, as a CAS is drawn: nothing has to be reported.
+    ///
+    /// # Errors
+    /// Those of `set_attributes`.
+    pub fn mark(&mut self, attributes: Attributes) -> Result<(), NoSpace> {
+        self.keep(attributes.in_place_of(self.kept_attributes()))
+    }
+
     /// The CAS of the string, which is drawn if there is none. That is no change: nothing is
     /// announced, and nothing has to be reported.
     ///

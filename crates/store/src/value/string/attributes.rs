@@ -113,6 +113,23 @@ impl<'a> Access<'a> {
         Ok(Some(attributes))
     }
 
+    /// Changes the attributes of a key's string as [`Access::change_attributes`] does, but as a CAS
+    /// is drawn: it has no effect and no event, WATCH and client-side caching do not see it, and the
+    /// command does not report it. Does nothing if it holds no string.
+    ///
+    /// # Errors
+    /// When its record must be written anew and there is no room for it; nothing has changed then.
+    pub fn mark(
+        &mut self,
+        key: &Key<'_>,
+        change: impl FnOnce(&mut Attributes),
+    ) -> Result<(), NoSpace> {
+        let Ok(Some(mut key)) = self.existing_string(key) else { return Ok(()) };
+        let (mut attributes, before) = (key.attributes(), key.attributes());
+        change(&mut attributes);
+        if attributes == before { Ok(()) } else { key.mark(attributes) }
+    }
+
     /// Returns the CAS of a key's string, which is drawn if there is none; `None` if there is no
     /// such key.
     ///
