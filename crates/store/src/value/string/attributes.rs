@@ -114,8 +114,8 @@ impl<'a> Access<'a> {
     }
 
     /// Changes the attributes of a key's string as [`Access::change_attributes`] does, but as a CAS
-    /// is drawn: it has no effect and no event, WATCH and client-side caching do not see it, and the
-    /// command does not report it. Does nothing if it holds no string.
+    /// is drawn: it has no effect and no event, WATCH and client-side caching do not see it, and
+    /// the command does not report it. Does nothing if it holds no string.
     ///
     /// # Errors
     /// When its record must be written anew and there is no room for it; nothing has changed then.
