@@ -15,7 +15,7 @@ use base::{Millis, PositionHash};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use store::{Author, Change, Databases, Listener, Presence, Store, ThreadContext};
+use store::{Access, Author, Change, Databases, Key, Listener, Presence, Store, ThreadContext};
 
 /// Keys that are looked at in one round, at most.
 const KEYS_PER_ROUND: usize = 10_000;
@@ -145,36 +145,43 @@ impl LocalDeadlines {
 fn deadline_of(
     store: &Store,
     thread: &mut ThreadContext,
-    (database, name): &Name,
+    name: &Name,
     now: Millis,
 ) -> Option<Millis> {
-    store.enter(thread);
-    let deadline = store.keyspace(*database).and_then(|keyspace| {
-        let key = store.key(keyspace, name);
-        let mut access = store.lock(thread, &key, now);
+    on_key(store, thread, name, now, |access, key| {
         access.show_not_removed();
-        access.deadline_of(&key)
-    });
-    store.leave(thread);
-    deadline
+        access.deadline_of(key)
+    })
 }
 
 /// Removes a key that is past its deadline. Returns the deadline of one that is not.
 fn remove_past(
     store: &Store,
     thread: &mut ThreadContext,
-    (database, name): &Name,
+    name: &Name,
     now: Millis,
 ) -> Option<Millis> {
+    on_key(store, thread, name, now, |access, key| {
+        access.drop_expired_for_write(key);
+        access.deadline_of(key)
+    })
+}
+
+/// Calls a function with the locked shard of a key, if its database exists.
+fn on_key(
+    store: &Store,
+    thread: &mut ThreadContext,
+    (database, name): &Name,
+    now: Millis,
+    f: impl FnOnce(&mut Access<'_>, &Key<'_>) -> Option<Millis>,
+) -> Option<Millis> {
     store.enter(thread);
-    let left = store.keyspace(*database).and_then(|keyspace| {
+    let deadline = store.keyspace(*database).and_then(|keyspace| {
         let key = store.key(keyspace, name);
-        let mut access = store.lock(thread, &key, now);
-        access.drop_expired_for_write(&key);
-        access.deadline_of(&key)
+        f(&mut store.lock(thread, &key, now), &key)
     });
     store.leave(thread);
-    left
+    deadline
 }
 
 impl Listener for LocalDeadlines {

@@ -1,7 +1,7 @@
 //! Lines that change an item: touch, delete, incr, decr.
 
+use super::write::set_expiry;
 use super::{answer, expiry_at};
-use crate::generic::expire::{EXPIRE, PERSIST};
 use command::{Call, Outcome, effects};
 use memcached::{number, reply};
 use session::Refusal;
@@ -15,29 +15,12 @@ pub fn touch(call: &mut Call<'_>) -> Outcome {
     let number = number::signed32(call.args.get(2)).ok_or(Refusal::SYNTAX)?;
     let expiry = expiry_at(call, number);
     let (mut access, key, _) = call.on_key(1);
-    let Some(has_deadline) = access.lookup_value_for_write(&key).map(|it| it.deadline().is_some())
-    else {
+    if access.lookup_value_for_write(&key).is_none() {
         drop(access);
         answer(call, reply::NOT_FOUND);
         return Ok(());
-    };
-    match expiry {
-        None => {
-            let is_removed = access.expire(&key);
-            access.report_changes_silently(is_removed.into());
-        }
-        Some(Expiry::At(deadline)) => {
-            access.set_deadline(&key, Some(deadline))?;
-            access.report_changes(1, EXPIRE, &key);
-            effects::expire_at(&mut access, &key, deadline);
-        }
-        Some(_) if has_deadline => {
-            access.set_deadline(&key, None)?;
-            access.report_changes(1, PERSIST, &key);
-            effects::persist(&mut access, &key);
-        }
-        Some(_) => {}
     }
+    set_expiry(&mut access, &key, expiry)?;
     access.note_fetched(&key);
     drop(access);
     answer(call, reply::TOUCHED);

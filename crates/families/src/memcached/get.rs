@@ -1,12 +1,12 @@
 //! Lines of keys: get, gets, gat, gats.
 
 use super::expiry_at;
-use crate::generic::expire::{EXPIRE, PERSIST};
+use super::write::set_expiry;
 use crate::string::raw_value;
-use command::{Call, Outcome, effects};
+use command::{Call, Outcome};
 use memcached::reply;
 use session::Refusal;
-use store::{Attributes, Expiry, Kind};
+use store::{Attributes, Kind};
 use text::IntegerText;
 
 pub fn get(call: &mut Call<'_>) -> Outcome {
@@ -61,27 +61,8 @@ fn look_ahead(call: &mut Call<'_>, first: usize) {
 fn touch(call: &mut Call<'_>, at: usize, number: i32) -> Outcome {
     let expiry = expiry_at(call, number);
     let (mut access, key, _) = call.on_key(at);
-    let Some(value) = access.lookup_value_for_write(&key).filter(|it| it.kind() == Kind::String)
-    else {
-        return Ok(());
-    };
-    let has_deadline = value.deadline().is_some();
-    match expiry {
-        None => {
-            let is_removed = access.expire(&key);
-            access.report_changes_silently(is_removed.into());
-        }
-        Some(Expiry::At(deadline)) => {
-            access.set_deadline(&key, Some(deadline))?;
-            access.report_changes(1, EXPIRE, &key);
-            effects::expire_at(&mut access, &key, deadline);
-        }
-        Some(_) if has_deadline => {
-            access.set_deadline(&key, None)?;
-            access.report_changes(1, PERSIST, &key);
-            effects::persist(&mut access, &key);
-        }
-        Some(_) => {}
+    if access.lookup_value_for_write(&key).is_some_and(|it| it.kind() == Kind::String) {
+        set_expiry(&mut access, &key, expiry)?;
     }
     Ok(())
 }
