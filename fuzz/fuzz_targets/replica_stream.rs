@@ -43,8 +43,8 @@ fn split(bytes: &[u8], piece: usize) -> (Found, Result<usize, NoUnit>) {
 }
 
 fn commands(unit: &Unit<'_>) -> Commands {
-    let words = |(request, spans): (&[u8], &[_])| {
-        spans.iter().map(|span: &wire::Span| span.of(request).to_vec()).collect()
+    let words = |it: replication::UnitCommand<'_>| {
+        it.noted.unwrap_or(it.words).iter().map(|span| span.of(it.bytes).to_vec()).collect()
     };
     unit.commands().map(words).collect()
 }

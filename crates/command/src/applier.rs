@@ -51,7 +51,7 @@ impl<'i> Applier<'i> {
             return Err(Refusal::naming("ERR '{}' is no effect", &[args.get(0)]));
         }
         self.session.select(database);
-        let (next, now) = (Next { row, hash: None }, self.instance.clock.now());
+        let (next, now) = (Next { row, left_out: 0, hash: None }, self.instance.clock.now());
         self.run(thread, next, args, now)
     }
 
@@ -60,16 +60,17 @@ impl<'i> Applier<'i> {
         self.session.database
     }
 
-    /// Finds out what a command of a file is, and the place in the index of its first key, to be
-    /// prefetched.
+    /// Finds out what a command of a file is, of which the first argument may be a note, and the
+    /// place in the index of its first key, to be prefetched.
     #[inline]
-    pub fn look(&mut self, args: &Args<'_>) -> (Next, Option<Sought>) {
-        let row = self.memo.find(args);
+    pub fn look(&mut self, args: Args<'_>, is_noted: bool) -> (Next, Option<Sought>) {
+        let (row, left_out) = self.memo.find_noted(args, is_noted);
+        let args = args.behind(left_out);
         let store = &self.instance.store;
         let keyspace = if row.first_key > 0 { store.keyspace(self.session.database) } else { None };
-        let Some(keyspace) = keyspace else { return (Next { row, hash: None }, None) };
+        let Some(keyspace) = keyspace else { return (Next { row, left_out, hash: None }, None) };
         let hash = store.hash(args.get(row.first_key));
-        (Next { row, hash: Some(hash) }, Some((keyspace, hash)))
+        (Next { row, left_out, hash: Some(hash) }, Some((keyspace, hash)))
     }
 
     /// Executes a command of a file that was looked at, as a connection would send it: it may
@@ -108,7 +109,7 @@ impl<'i> Applier<'i> {
         args: Args<'_>,
         now: Millis,
     ) -> Result<(), Refusal> {
-        let row = next.row;
+        let (row, args) = (next.row, args.behind(next.left_out));
         self.reply.clear();
         let (instance, statistics) = (self.instance, &*self.statistics);
         let environment = Environment { instance, table: row.table(), statistics, now };
@@ -142,5 +143,7 @@ impl<'i> Applier<'i> {
 #[derive(Clone, Copy, Debug)]
 pub struct Next {
     row: &'static Row,
+    /// Arguments before its name: a note that means nothing to it.
+    left_out: usize,
     hash: Option<PositionHash>,
 }

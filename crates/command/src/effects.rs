@@ -14,6 +14,9 @@
 //! past its deadline here and present there: `Call::lock` does so. Of fields, only those are named
 //! that were really changed.
 //!
+//! Attributes of strings, which no plain command writes, are noted before the command that writes
+//! the string: such an effect tells all that it has then.
+//!
 //! A command that has begun to change data is not refused. If its record turns out, under the lock,
 //! to be longer than the room that was made, it goes beyond the budget, and the next command makes
 //! room. Where even that fails, the unit records what its keys hold now, in the words of
@@ -41,6 +44,33 @@ pub fn set(access: &mut Access<'_>, key: &Key<'_>, value: &[u8], expiry: Expiry)
             let millis = millis.format_unsigned(at.0);
             words(access, key, &[b"SET", key.bytes, value, b"PXAT", millis]);
         }
+    }
+}
+
+/// Says that a key holds a string now, with the attributes that it has by now.
+pub fn set_with_attributes(access: &mut Access<'_>, key: &Key<'_>, value: &[u8], expiry: Expiry) {
+    if !access.is_recording() {
+        return;
+    }
+    let Some(note) = access.attributes_of(key).note().unless_empty() else {
+        return set(access, key, value, expiry);
+    };
+    let mut args = vec![b"SET".to_vec(), key.bytes.to_vec(), value.to_vec()];
+    match expiry {
+        Expiry::Never => {}
+        Expiry::Keep => args.push(b"KEEPTTL".to_vec()),
+        Expiry::At(at) => args.extend([b"PXAT".to_vec(), at.0.to_string().into_bytes()]),
+    }
+    access.record_noted_effect(key.keyspace, note, args);
+}
+
+/// Says that the string of a key has the attributes that it has by now, and is the same: other
+/// servers are asked for it, and find it or not.
+pub fn attributes(access: &mut Access<'_>, key: &Key<'_>) {
+    if access.is_recording() {
+        let note = access.attributes_of(key).note();
+        let args = vec![b"EXISTS".to_vec(), key.bytes.to_vec()];
+        access.record_noted_effect(key.keyspace, note, args);
     }
 }
 

@@ -36,6 +36,21 @@ impl RowMemo {
         self.look_up(args)
     }
 
+    /// Finds the row of a command of a file or a stream, and how many of its arguments are to be
+    /// left out. With a note, the text of that is the first: it is left out if it means nothing to
+    /// the command.
+    #[inline]
+    pub(crate) fn find_noted(&mut self, args: Args<'_>, is_noted: bool) -> (&'static Row, usize) {
+        if !is_noted {
+            return (self.find(&args), 0);
+        }
+        let noted = self.row.table().noted(args.get(1));
+        match noted.filter(|row| row.spec.accepts(args.len())) {
+            Some(row) => (row, 0),
+            None => (self.find(&args.behind(1)), 1),
+        }
+    }
+
     /// Finds a row that is not the latest. Apart, so that the comparison is all that the batch's
     /// loop holds.
     #[inline(never)]

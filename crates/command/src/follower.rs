@@ -17,8 +17,8 @@ use crate::row::{Call, Row, Table, Turn};
 use crate::run::Execution;
 use crate::waiting::serve_all;
 use base::Millis;
-use replication::Unit;
 use replication::units::{FRAME_BEGIN, FRAME_END, FRAME_GIVEN_UP};
+use replication::{Unit, UnitCommand};
 use session::{AccessModes, Args, Client, Instance, Needs, Session, WorkerStatistics};
 use std::sync::Arc;
 use store::ThreadContext;
@@ -119,8 +119,8 @@ impl Follower {
 
     /// Returns true if a unit acts on everything, so that the gate has to be closed for it.
     pub fn closes_gate(&mut self, unit: &Unit<'_>) -> bool {
-        unit.commands().any(|(bytes, spans)| {
-            let row = self.memo.find(&Args::new(bytes, spans));
+        unit.commands().any(|command| {
+            let row = self.memo.find(&Args::new(command.bytes, command.words));
             row.spec.locks == Locks::Gate || row.spec.runs_script.is_some()
         })
     }
@@ -147,8 +147,8 @@ impl Follower {
             followed.is_data = true;
             self.frame(instance, thread, FRAME_BEGIN)?;
         }
-        for (bytes, spans) in unit.commands() {
-            let run = self.run(instance, thread, Args::new(bytes, spans), &mut followed);
+        for command in unit.commands() {
+            let run = self.run(instance, thread, command, &mut followed);
             if let Err(parted) = run.or_else(|parted| {
                 followed.is_data = true;
                 pass_over(parted)
@@ -182,10 +182,12 @@ impl Follower {
         &mut self,
         instance: &Instance,
         thread: &mut ThreadContext,
-        args: Args<'_>,
+        command: UnitCommand<'_>,
         followed: &mut Followed,
     ) -> Result<(), Parted> {
-        let row = self.memo.find(&args);
+        let args = Args::new(command.bytes, command.noted.unwrap_or(command.words));
+        let (row, left_out) = self.memo.find_noted(args, command.noted.is_some());
+        let args = args.behind(left_out);
         let flags = row.spec.flags;
         let selects = flags.contains(Flags::SELECTS);
         if selects && !is_there(instance, &args) {

@@ -80,6 +80,9 @@ pub struct Command {
     /// Full name of the command whose right it needs, if it has none of its own: it is then a word
     /// of another protocol, and in no list of commands.
     pub right_of: &'static str,
+    /// Name of the command in whose place it is executed where files and replicas are told of
+    /// attributes: the text of the note stands before the name.
+    pub noted: &'static str,
 }
 
 /// Function that executes a command: reads arguments, works on the store, writes one reply.
@@ -231,6 +234,7 @@ impl Command {
             run,
             subcommands: &[],
             right_of: "",
+            noted: "",
         }
     }
 

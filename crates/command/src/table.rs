@@ -122,6 +122,13 @@ impl Table {
         &self.rows[self.listed..]
     }
 
+    /// The row that is executed in place of a command for which attributes were noted; `None` if
+    /// they mean nothing to it.
+    pub fn noted(&self, name: &[u8]) -> Option<&Row> {
+        let is_named = |row: &&Row| row.spec.noted.as_bytes().eq_ignore_ascii_case(name);
+        self.unlisted().iter().rev().find(is_named).filter(|_| !name.is_empty())
+    }
+
     /// All rows, each at the index that is its id.
     pub fn all_rows(&self) -> &[Row] {
         &self.rows

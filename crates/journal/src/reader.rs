@@ -4,6 +4,8 @@
 //! ```text
 //! file ──64 KiB──▶ buffer ─▶ items: command | # line ─▶ unit: a command, or those of MULTI to EXEC
 //! ```
+//! A note of attributes is a part of the command behind it, and so of its unit.
+//!
 //! Memory is that of the largest unit as far as it was read: announced lengths are only held
 //! against the length of the file.
 
@@ -15,7 +17,7 @@ use crate::sync_line::{BEGIN, Checksum, ReplicationId, SyncLine, parse_unchecked
 use base::Millis;
 use std::io;
 use std::ops::Range;
-use text::parse_u64;
+use text::{AttributeNote, parse_u64};
 
 mod error;
 mod padding;
@@ -55,7 +57,7 @@ pub struct AofReader<'f, F> {
     /// Bytes of the arguments of the unit, or of all units of a batch.
     args: Vec<Range<usize>>,
     /// Arguments of its commands.
-    commands: Vec<Range<usize>>,
+    commands: Vec<Place>,
     /// Number of arguments before those of the unit that is being read.
     args_before: usize,
     verified: Verified,
@@ -219,15 +221,16 @@ impl<'f, F: File> AofReader<'f, F> {
     fn step(&mut self) -> Result<Step, ReadError> {
         let began = self.offset();
         self.args_before = self.args.len();
-        let mut is_framed = false;
+        let (mut is_framed, mut is_noted) = (false, false);
         loop {
             match self.next_item()? {
-                None if is_framed => {
+                None if is_framed || is_noted => {
                     return Err(ReadError::Broken { offset: began, why: Why::Unfinished });
                 }
                 None => return Ok(Step::End),
-                Some(Item::Line) if is_framed => {}
+                Some(Item::Line) if is_framed || is_noted => {}
                 Some(Item::Line) => return Ok(Step::Line),
+                Some(Item::Command) if self.takes_note(&mut is_noted) => {}
                 Some(Item::Command) => match self.frame() {
                     Some(Frame::Multi) if !is_framed => is_framed = self.commands.pop().is_some(),
                     Some(Frame::Exec) if is_framed => {
@@ -314,9 +317,27 @@ impl<'f, F: File> AofReader<'f, F> {
         self.summed = self.at;
     }
 
+    /// Takes the last command out of the unit if it notes something for the next one; otherwise
+    /// gives it what the one before has noted. Returns true if it was a note.
+    fn takes_note(&mut self, is_noted: &mut bool) -> bool {
+        let Self { buffer, args, commands, .. } = self;
+        let Some(last) = commands.last_mut() else { return false };
+        let words = args[last.words.clone()].iter().map(|word| &buffer[word.clone()]);
+        if let Some(text) = AttributeNote::text_of(words) {
+            let text_bytes = text.len();
+            let word = &mut args[last.words.end - 1];
+            word.start = word.end - text_bytes;
+            commands.pop();
+            *is_noted = true;
+            return true;
+        }
+        last.is_noted = std::mem::take(is_noted);
+        false
+    }
+
     /// What the last command does to the unit, if it is one of those that frame units.
     fn frame(&self) -> Option<Frame> {
-        let command = self.commands.last()?.clone();
+        let command = self.commands.last()?.words.clone();
         let name = self.args.get(command.start).filter(|_| command.len() == 1)?.clone();
         match &self.buffer[name] {
             name if name.eq_ignore_ascii_case(b"MULTI") => Some(Frame::Multi),
@@ -371,7 +392,7 @@ impl<'f, F: File> AofReader<'f, F> {
             self.at += 2;
             self.args.push(arg);
         }
-        self.commands.push(first..self.args.len());
+        self.commands.push(Place { words: first..self.args.len(), is_noted: false });
         Ok(Item::Command)
     }
 
@@ -501,6 +522,14 @@ impl<'f, F: File> AofReader<'f, F> {
         }
         Ok(true)
     }
+}
+
+/// Where the words of a command are among the arguments.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    words: Range<usize>,
+    /// True if the argument before them is the text that was noted for it.
+    is_noted: bool,
 }
 
 enum Step {

@@ -6,11 +6,13 @@
 //! more than one         MULTI, COMMAND, COMMAND ..., EXEC
 //! several databases     SELECT a, MULTI, COMMAND, SELECT b, COMMAND, EXEC, SELECT back
 //! ```
+//! A command may have a note before it, an ECHO, which belongs to it and makes no frame.
+//!
 //! So each unit begins and ends in the selected database, and no lane needs to know what came
 //! before it.
 
 use crate::ring::{Lane, Place};
-use text::IntegerText;
+use text::{AttributeNote, IntegerText};
 
 /// Plain command, and the database in which it is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub enum Words<'a> {
     Args(&'a [&'a [u8]]),
     /// Words to be framed.
     OwnedArgs(&'a [Vec<u8>]),
+    /// Words to be framed, with a note before them of what their string has besides its value.
+    Noted(AttributeNote, &'a [Vec<u8>]),
 }
 
 /// Number of bytes that `encode` writes.
@@ -59,6 +63,11 @@ pub fn encode<'a>(
             Words::Request(request) => out(request),
             Words::Args(args) => encode_args(args.iter().copied(), out),
             Words::OwnedArgs(args) => encode_args(args.iter().map(Vec::as_slice), out),
+            Words::Noted(note, args) => {
+                let text = note.to_command_text();
+                encode_args([AttributeNote::COMMAND, &text].into_iter(), out);
+                encode_args(args.iter().map(Vec::as_slice), out);
+            }
         }
     }
     if is_framed {
@@ -197,6 +206,23 @@ mod tests {
         let set = |database| Command { database, words: Words::OwnedArgs(&args) };
         assert_eq!(encoded_bytes(0, [set(0)].into_iter()), 59);
         assert_eq!(encoded_bytes(0, [set(5)].into_iter()), 59 + 46);
+    }
+
+    #[test]
+    fn a_note_stands_before_its_command_and_takes_40_bytes_at_most_for_flags() {
+        let args = [b"SET".to_vec(), b"k".to_vec(), b"v".to_vec()];
+        let note = AttributeNote { flags: 5, ..AttributeNote::default() };
+        let noted = |flags| Command {
+            database: 0,
+            words: Words::Noted(AttributeNote { flags, ..note }, &args),
+        };
+        let bare = Command { database: 0, words: Words::OwnedArgs(&args) };
+        assert_eq!(text(0, &[noted(5)]), "*2 $4 ECHO $8 varve:f5 *3 $3 SET $1 k $1 v ".to_owned());
+        let bytes = |command| encoded_bytes(0, [command].into_iter());
+        let more = |flags| bytes(noted(flags)) - bytes(bare);
+        assert_eq!((more(5), more(u32::MAX)), (28, 38));
+        let framed = text(0, &[noted(5), del(0)]);
+        assert!(framed.starts_with("*1 $5 MULTI *2 $4 ECHO "), "{framed}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::input::Input;
 use crate::output::Output;
 use std::borrow::Cow;
 use std::io::Write;
+use text::AttributeNote;
 
 /// Begin of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,8 @@ pub struct KeyFacts<'a> {
     pub idle: Option<u64>,
     /// Frequency of access, from 0 to 255.
     pub frequency: Option<u8>,
+    /// What a string has besides its value.
+    pub attributes: Option<AttributeNote>,
 }
 
 /// Facts of a key that stand before its type, in the order in which they are written. Readers take
@@ -71,6 +74,8 @@ pub struct Opening {
     pub idle: Option<u64>,
     /// Frequency of access, from 0 to 255.
     pub frequency: Option<u8>,
+    /// What a string has besides its value.
+    pub attributes: Option<AttributeNote>,
 }
 
 impl Header {
@@ -119,12 +124,21 @@ pub fn read_opening(input: &mut Input<'_>, opening: &mut Opening) -> Result<(), 
             }
             opcode::IDLE => found.idle = Some(ahead.length()?),
             opcode::FREQUENCY => found.frequency = Some(ahead.byte()?),
+            opcode::AUX if let Some(attributes) = read_attributes(&mut ahead)? => {
+                found.attributes = Some(attributes);
+            }
             _ => {
                 (*input, *opening) = (begin, found);
                 return Ok(());
             }
         }
     }
+}
+
+/// Reads a name and a text; `None` if they do not tell attributes.
+fn read_attributes(input: &mut Input<'_>) -> Result<Option<AttributeNote>, Error> {
+    let name = input.bytes()?;
+    Ok(if name[..] == *AttributeNote::FIELD { AttributeNote::parse(&input.bytes()?) } else { None })
 }
 
 /// Reads what stands at one place of a file. Of a key all before its value is read, and the facts
@@ -147,7 +161,7 @@ pub fn read_item<'a>(
 fn read_behind_opening<'a>(
     input: &mut Input<'a>,
     dialect: Dialect,
-    Opening { deadline, idle, frequency }: Opening,
+    Opening { deadline, idle, frequency, attributes }: Opening,
 ) -> Result<Item<'a>, Error> {
     let begin = input.clone();
     Ok(match input.byte()? {
@@ -175,7 +189,7 @@ fn read_behind_opening<'a>(
             let value_type = ValueType::of(number, dialect);
             let value_type = value_type.ok_or_else(|| begin.error(Flaw::UnknownType(number)))?;
             let name = input.bytes()?;
-            Item::Key(KeyFacts { name, value_type, deadline, idle, frequency })
+            Item::Key(KeyFacts { name, value_type, deadline, idle, frequency, attributes })
         }
     })
 }
@@ -227,6 +241,11 @@ impl Output {
     /// Writes what stands before the type of a key's value.
     #[inline]
     pub fn opening(&mut self, opening: Opening) {
+        if let Some(attributes) = opening.attributes {
+            self.byte(opcode::AUX);
+            self.text(AttributeNote::FIELD);
+            self.text(&attributes.to_text());
+        }
         if let Some(deadline) = opening.deadline {
             self.byte(opcode::DEADLINE_MILLIS);
             self.raw(&deadline.to_le_bytes());
@@ -270,7 +289,13 @@ mod tests {
         let mut output = Output::default();
         output.aux("redis-bits", b"64");
         output.database(9, 1000, 3);
-        output.opening(Opening { deadline: Some(77), idle: None, frequency: Some(255) });
+        let attributes = Some(AttributeNote { flags: 7, ..AttributeNote::default() });
+        output.opening(Opening {
+            deadline: Some(77),
+            idle: None,
+            frequency: Some(255),
+            attributes,
+        });
         output.byte(0);
         output.text(b"k");
         output.text(b"v");
@@ -287,6 +312,7 @@ mod tests {
             deadline: Some(77),
             idle: None,
             frequency: Some(255),
+            attributes,
         };
         assert_eq!(next(), Item::Key(facts));
         input.text().expect("the value");
@@ -324,14 +350,16 @@ mod tests {
 
     #[test]
     fn facts_hold_until_the_next_key_whatever_stands_between() {
-        let all = Opening { deadline: Some(77), idle: Some(300), frequency: Some(9) };
+        let attributes =
+            Some(AttributeNote { flags: 300, is_won: true, ..AttributeNote::default() });
+        let all = Opening { deadline: Some(77), idle: Some(300), frequency: Some(9), attributes };
         let words = ["nothing", "aux", "select", "resize", "slot info", "slot import", "function"];
         for word in words.into_iter().chain(["facts"]) {
             let mut output = Output::default();
             between(&mut output, word);
             output.opening(Opening { idle: None, frequency: None, ..all });
             between(&mut output, word);
-            output.opening(Opening { deadline: None, ..all });
+            output.opening(Opening { deadline: None, attributes: None, ..all });
             if word != "facts" {
                 between(&mut output, word);
             }
@@ -339,8 +367,8 @@ mod tests {
             output.end();
             let (keys, _) = read_all(output.bytes());
             let facts = |at: usize| {
-                let KeyFacts { deadline, idle, frequency, .. } = keys[at].clone();
-                Opening { deadline, idle, frequency }
+                let KeyFacts { deadline, idle, frequency, attributes, .. } = keys[at].clone();
+                Opening { deadline, idle, frequency, attributes }
             };
             assert_eq!((facts(0), facts(1)), (all, Opening::default()), "{word}");
             for len in 0..output.bytes().len() {
@@ -364,9 +392,25 @@ mod tests {
     }
 
     #[test]
+    fn a_note_that_tells_no_attributes_is_one_of_the_file() {
+        for (name, text) in [("va", "f5x"), ("v", "f5"), ("VA", "f5"), ("vaf", "5")] {
+            let mut output = Output::default();
+            output.aux(name, text.as_bytes());
+            output.raw(b"\0\x01k\x01v");
+            output.end();
+            let mut input = Input::new(output.bytes(), 0);
+            let item = read_item(&mut input, Dialect::Redis, &mut Opening::default());
+            let (name, text) = (name.as_bytes().into(), text.as_bytes().into());
+            assert_eq!(item, Ok(Item::Aux { name, text }));
+            assert_eq!(read_all(output.bytes()).0[0].attributes, None);
+        }
+    }
+
+    #[test]
     fn facts_without_a_key_behind_them_are_passed_over() {
         let mut output = Output::default();
-        output.opening(Opening { deadline: Some(77), idle: Some(300), frequency: Some(9) });
+        let facts = Opening { deadline: Some(77), idle: Some(300), ..Opening::default() };
+        output.opening(Opening { frequency: Some(9), ..facts });
         output.end();
         assert_eq!(read_all(output.bytes()), (vec![], false));
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file     | REDIS 0011 | AUX ... | SELECT | RESIZE | key | key | ... | EOF | checksum 8 |
-//! key      | deadline | idle time or frequency | ... | type | name | value |
+//! key      | attributes | deadline | idle time or frequency | ... | type | name | value |
 //! payload                                       | type | value | version 2 | checksum 8 |    DUMP
 //! ```
 //! A value is a count of elements, or elements packed into one text (a *blob*: listpack, ziplist,

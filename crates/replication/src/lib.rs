@@ -34,4 +34,4 @@ pub use names::Names;
 pub use reader::{Filter, Reader, Unusable};
 pub use spoken::Said;
 pub use transfer::{Ending, Transfer};
-pub use units::{NoUnit, Unit, Units};
+pub use units::{NoUnit, Unit, UnitCommand, Units};

@@ -86,7 +86,7 @@ mod tests {
             assert_eq!(filler.len(), bytes);
             let (mut units, mut at) = (crate::units::Units::default(), 0);
             while let Some(unit) = units.next(&filler[at..]).expect("a stream") {
-                assert!(unit.commands().all(|(command, words)| words[0].of(command) == b"PING"));
+                assert!(unit.commands().all(|it| it.words[0].of(it.bytes) == b"PING"));
                 at += unit.bytes().len();
             }
             assert_eq!(at, bytes, "whole commands");

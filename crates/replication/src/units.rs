@@ -4,10 +4,11 @@
 //! received  | SET k v | MULTI | INCR a | INCR b | EXEC | DEL
 //! units     |    1    |               2                |        the rest has not come yet
 //! ```
-//! A unit is applied whole or not at all, so what has come of one that is not whole counts for
+//! A note of attributes is a part of the command behind it. A unit is applied whole or not at all, so what has come of one that is not whole counts for
 //! nothing. Memory is that of its bytes, and at most as much again for the places of its words.
 
 use std::ops::Range;
+use text::AttributeNote;
 use thiserror::Error;
 use wire::{Limits, Progress, ProtocolError, RequestParser, Span};
 
@@ -53,13 +54,37 @@ pub struct Units {
     /// Bytes of the unit that are split.
     at: usize,
     is_framed: bool,
+    note: Option<Note>,
 }
 
 /// Where a command of a unit is.
 #[derive(Clone, Debug)]
 struct Place {
+    /// Its bytes, with those of its note before them.
     bytes: Range<usize>,
     words: Range<usize>,
+    /// True if the word before these is the text that was noted for it.
+    is_noted: bool,
+}
+
+/// A note that has come, and its command has not.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    /// Where it begins.
+    begin: usize,
+    /// Bytes of it.
+    bytes: usize,
+}
+
+/// A command of a unit.
+#[derive(Clone, Copy, Debug)]
+pub struct UnitCommand<'u> {
+    /// The request, with its note before it.
+    pub bytes: &'u [u8],
+    /// Where in the request the words are.
+    pub words: &'u [Span],
+    /// The same, with the text that was noted for it as a word before them.
+    pub noted: Option<&'u [Span]>,
 }
 
 /// A whole unit.
@@ -78,12 +103,17 @@ impl<'u> Unit<'u> {
         self.bytes
     }
 
-    /// Its commands: the request of each, and where in it the words are. MULTI and EXEC are not
-    /// among them, and there may be none in between.
-    pub fn commands(&self) -> impl ExactSizeIterator<Item = (&'u [u8], &'u [Span])> + use<'u> {
+    /// Its commands. MULTI, EXEC and notes are not among them, and there may be none in a frame.
+    pub fn commands(&self) -> impl ExactSizeIterator<Item = UnitCommand<'u>> + use<'u> {
         let (bytes, spans) = (self.bytes, self.spans);
-        let of = move |it: &'u Place| (&bytes[it.bytes.clone()], &spans[it.words.clone()]);
-        self.commands.iter().map(of)
+        self.commands.iter().map(move |it| {
+            let noted = || &spans[it.words.start - 1..it.words.end];
+            UnitCommand {
+                bytes: &bytes[it.bytes.clone()],
+                words: &spans[it.words.clone()],
+                noted: it.is_noted.then(noted),
+            }
+        })
     }
 }
 
@@ -98,6 +128,7 @@ impl Units {
             self.spans.clear();
             self.commands.clear();
             self.is_framed = false;
+            self.note = None;
         }
         loop {
             let (words, rest) = (self.spans.len(), &received[self.at..]);
@@ -110,19 +141,23 @@ impl Units {
             let words = words..self.spans.len();
             let Some(name) = self.spans.get(words.start) else { return Err(NoUnit::NoWords) };
             let name = name.of(&received[bytes.clone()]);
+            if self.takes_note(received, bytes.clone(), words.clone()) {
+                continue;
+            }
             let is_last = if name.eq_ignore_ascii_case(FRAME_BEGIN) {
                 if self.is_framed {
                     return Err(NoUnit::MultiWithin);
                 }
-                self.is_framed = true;
+                (self.is_framed, self.note) = (true, None);
                 false
             } else if name.eq_ignore_ascii_case(FRAME_END) {
                 if !self.is_framed {
                     return Err(NoUnit::ExecWithout);
                 }
+                self.note = None;
                 true
             } else {
-                self.commands.push(Place { bytes, words });
+                self.push_command(bytes, words);
                 !self.is_framed
             };
             if is_last {
@@ -131,6 +166,35 @@ impl Units {
                 return Ok(Some(Unit { bytes, spans, commands, is_framed: *is_framed }));
             }
         }
+    }
+}
+
+impl Units {
+    /// Keeps a command for the next one if it notes something for that. Returns true if it does.
+    fn takes_note(&mut self, received: &[u8], bytes: Range<usize>, words: Range<usize>) -> bool {
+        let request = &received[bytes.clone()];
+        let spans = &mut self.spans[words];
+        if AttributeNote::text_of(spans.iter().map(|word| word.of(request))).is_none() {
+            return false;
+        }
+        let Some(text) = spans.last_mut() else { return false };
+        let begin = narrow::to_u32(AttributeNote::BEGIN.len());
+        *text = Span { start: text.start + begin, len: text.len - begin };
+        self.note = Some(Note { begin: bytes.start, bytes: bytes.len() });
+        true
+    }
+
+    /// Adds a command to the unit, with what was noted for it. A request that would be too long
+    /// with its note goes without.
+    fn push_command(&mut self, bytes: Range<usize>, words: Range<usize>) {
+        let note = self.note.take().filter(|note| u32::try_from(bytes.end - note.begin).is_ok());
+        let Some(Note { begin, bytes: note }) = note else {
+            return self.commands.push(Place { bytes, words, is_noted: false });
+        };
+        for span in &mut self.spans[words.clone()] {
+            span.start += narrow::to_u32(note);
+        }
+        self.commands.push(Place { bytes: begin..bytes.end, words, is_noted: true });
     }
 }
 
@@ -161,9 +225,13 @@ mod tests {
     }
 
     fn text(unit: &Unit<'_>) -> String {
-        let word = |request, span: &Span| String::from_utf8_lossy(span.of(request)).into_owned();
-        let command = |(request, spans): (_, &[Span])| {
-            spans.iter().map(|span| word(request, span)).collect::<Vec<_>>().join(" ")
+        fn word(request: &[u8], span: &Span) -> String {
+            String::from_utf8_lossy(span.of(request)).into_owned()
+        }
+        let command = |UnitCommand { bytes, words, noted }: UnitCommand<'_>| {
+            let words: Vec<_> = words.iter().map(|span| word(bytes, span)).collect();
+            let note = noted.and_then(<[Span]>::first).map(|text| word(bytes, text));
+            words.join(" ") + &note.map_or(String::new(), |note| format!(" <{note}>"))
         };
         let commands: Vec<_> = unit.commands().map(command).collect();
         if unit.is_framed { format!("({})", commands.join("; ")) } else { commands.join("; ") }
@@ -188,6 +256,36 @@ mod tests {
         let (units, taken) = split(stream.concat().as_bytes(), std::iter::repeat(7));
         assert_eq!(units, ["SET k v", "(INCR a; SELECT 3; INCR )", "()", "ping"]);
         assert_eq!(taken, whole, "the last is not whole");
+    }
+
+    #[test]
+    fn a_note_belongs_to_the_command_behind_it_wherever_the_stream_is_cut() {
+        let stream = [
+            request(&["ECHO", "varve:f5 s"]),
+            request(&["SET", "k", "v"]),
+            request(&["MULTI"]),
+            request(&["echo", "varve:"]),
+            request(&["EXISTS", "k"]),
+            request(&["SET", "l", ""]),
+            request(&["EXEC"]),
+            request(&["ECHO", "varve:f1"]),
+            request(&["ECHO", "varve:f2"]),
+            request(&["DEL", "k"]),
+            request(&["ECHO", "varve:f3"]),
+            request(&["MULTI"]),
+            request(&["SET", "k", "v"]),
+            request(&["EXEC"]),
+            request(&["ECHO", "varv"]),
+        ];
+        let whole: usize = stream.iter().map(String::len).sum();
+        let stream = [stream.concat(), request(&["ECHO", "varve:f4"])].concat();
+        for piece in [1, 2, 3, 7, 50, 1000] {
+            let (units, taken) = split(stream.as_bytes(), std::iter::repeat(piece));
+            let framed = "(EXISTS k <>; SET l )";
+            let expected = ["SET k v <f5 s>", framed, "DEL k <f2>", "(SET k v <f3>)", "ECHO varv"];
+            assert_eq!(units, expected);
+            assert_eq!(taken, whole, "the last note has no command yet");
+        }
     }
 
     #[test]

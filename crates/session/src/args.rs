@@ -56,6 +56,11 @@ impl<'c> Args<'c> {
         spans.iter().map(move |span| span.of(self.request))
     }
 
+    /// The arguments behind the first `count`.
+    pub fn behind(self, count: usize) -> Args<'c> {
+        Args { spans: self.spans.get(count..).unwrap_or(&[]), ..self }
+    }
+
     /// Returns true if the argument at `at` is `word`, ignoring ASCII case; false beyond the end.
     pub fn is(&self, at: usize, word: &str) -> bool {
         at < self.len() && self.get(at).eq_ignore_ascii_case(word.as_bytes())

@@ -6,6 +6,7 @@ use store::value::list::List;
 use store::value::set::Set;
 use store::value::sorted_set::SortedSet;
 use store::{Element, Kind, ValueRef};
+use text::AttributeNote;
 
 /// Most rows of one command, as Valkey writes them.
 const ROWS_PER_COMMAND: usize = 64;
@@ -68,6 +69,9 @@ impl Commands {
         let Ok(string) = value.string() else { return true };
         let (len, begin) = (string.len(), narrow::to_usize(self.at));
         if begin == 0 {
+            if let Some(note) = value.attributes().note().unless_empty() {
+                write_command(&[AttributeNote::COMMAND, &note.to_command_text()], to);
+            }
             begin_command(3, to);
             write_word(b"SET", to);
             write_word(value.key(), to);

@@ -327,6 +327,7 @@ impl<W: Write> Target<'_, W> {
             deadline: copied.deadline().map(|deadline| deadline.0),
             idle: (!self.counts_uses && idle > 0).then_some(idle),
             frequency: self.counts_uses.then(|| narrow::low_u8(frequency(bits).into())),
+            attributes: copied.attributes().note().unless_empty(),
         });
     }
 

@@ -10,6 +10,7 @@ use crate::pieces::Pieces;
 use crate::shard::{Event, Guard, KeyMut, OwnedArgs, ValueRef};
 use base::{KeyspaceId, Millis, Random};
 use smallvec::SmallVec;
+use text::AttributeNote;
 
 /// Right to read and change the values of some keys.
 #[derive(Debug)]
@@ -231,6 +232,17 @@ impl<'a> Access<'a> {
     /// [`Access::is_recording`] tells whether they are worth making.
     pub fn record_effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
         self.guard.record_effect(keyspace, args);
+    }
+
+    /// Does the same for a command that writes a string, with a note of what that has besides its
+    /// value.
+    pub fn record_noted_effect(
+        &mut self,
+        keyspace: KeyspaceId,
+        note: AttributeNote,
+        args: OwnedArgs,
+    ) {
+        self.guard.record_noted_effect(keyspace, note, args);
     }
 
     /// Records the commands of some pieces as the effect on a key, in place of the request, unless

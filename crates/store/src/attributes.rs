@@ -49,6 +49,7 @@ use heap::Attributes as Kept;
 use std::num::NonZeroU64;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use text::AttributeNote;
 
 /// Number that stands for one version of a value, by which a client learns that it has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,6 +86,23 @@ pub struct Attributes {
     pub is_won: bool,
     /// True if the client that wrote the value gave its key in base64.
     pub is_key_in_base64: bool,
+}
+
+impl Attributes {
+    /// What files and replicas are told of them: all but a number that was drawn.
+    pub fn note(self) -> AttributeNote {
+        let Attributes { flags, cas, is_stale, is_won, is_key_in_base64 } = self;
+        let cas = if let Cas::Given(number) = cas { Some(number) } else { None };
+        AttributeNote { flags, cas, is_stale, is_won, is_key_in_base64 }
+    }
+}
+
+impl From<AttributeNote> for Attributes {
+    fn from(note: AttributeNote) -> Attributes {
+        let AttributeNote { flags, cas, is_stale, is_won, is_key_in_base64 } = note;
+        let cas = cas.map_or(Cas::None, Cas::Given);
+        Attributes { flags, cas, is_stale, is_won, is_key_in_base64 }
+    }
 }
 
 const STALE: u8 = 1 << 0;
@@ -216,6 +234,15 @@ mod tests {
             assert_eq!(Attributes::of_record(kept), attributes);
             let has_place = kept.is_some_and(|kept| kept.cas.is_some());
             assert_eq!(has_place, before.is_some() || attributes.cas != Cas::None);
+        }
+    }
+
+    #[test]
+    fn what_is_noted_is_all_but_a_number_that_was_drawn() {
+        for attributes in all() {
+            let is_drawn = matches!(attributes.cas, Cas::Drawn(_));
+            let cas = if is_drawn { Cas::None } else { attributes.cas };
+            assert_eq!(Attributes::from(attributes.note()), Attributes { cas, ..attributes });
         }
     }
 

@@ -4,6 +4,7 @@
 //! bytes ──▶ integer, float, decimal, memory ──▶ numbers ──▶ the same text as Valkey prints
 //!       ──▶ glob (patterns over keys, channels, settings)
 //!       ──▶ words (quoted words of inline requests and configuration lines)
+//!       ──▶ attribute_note (what files and streams tell of strings besides their values)
 //! ```
 //!
 //! Owner: nobody; everything here is a function of its arguments.
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod attribute_note;
 mod decimal;
 mod exponent;
 mod float;
@@ -25,6 +27,7 @@ mod integer;
 mod memory;
 mod words;
 
+pub use attribute_note::AttributeNote;
 pub use decimal::{FLOAT_TEXT_BYTES_MAX, FloatError, add_floats, parse_f64_wide};
 pub use float::{format_f64, format_f64_digits, format_g17, parse_f64, parse_f64_bound, write_f64};
 pub use glob::glob_match;

@@ -67,7 +67,7 @@ fn reckon(call: &mut Call<'_>, event: Event, by: fn(u64, u64) -> u64) -> Outcome
     let text = text.format_unsigned(by(number, delta));
     access.change_string(&key, text, Encoding::of_new(text))?;
     access.report_changes(1, event, &key);
-    effects::set(&mut access, &key, text, Expiry::Keep);
+    effects::set_with_attributes(&mut access, &key, text, Expiry::Keep);
     drop(access);
     answer(call, &[text, reply::LINE_END].concat());
     Ok(())

@@ -127,7 +127,7 @@ fn reckon(
         }
     }
     access.report_changes(1, INCRBY, &key);
-    effects::set(&mut access, &key, text, Expiry::Keep);
+    effects::set_with_attributes(&mut access, &key, text, Expiry::Keep);
     if let Some(expiry) = expiry {
         set_expiry(&mut access, &key, expiry)?;
     }

@@ -134,7 +134,8 @@ fn write_item(
     }
 }
 
-/// Makes an empty item, which its client is to write.
+/// Makes an empty item, which its client is to write: it is won from the begin, so that files and
+/// replicas, who are told of it now, do not take it for one that was written.
 fn make_empty(
     access: &mut Access<'_>,
     key: &Key<'_>,
@@ -143,13 +144,14 @@ fn make_empty(
 ) -> Result<(), Refusal> {
     let attributes = Attributes {
         cas: given(flags.new_cas),
+        is_won: true,
         is_key_in_base64: flags.common.is_base64,
         ..Attributes::default()
     };
     let expiry = expiry.unwrap_or(Expiry::Never);
     access.set_string_with(key, b"", Encoding::of_new(b""), expiry, attributes)?;
     access.report_changes(1, SET, key);
-    effects::set(access, key, b"", expiry);
+    effects::set_with_attributes(access, key, b"", expiry);
     Ok(())
 }
 
@@ -175,11 +177,11 @@ fn tell(
         len: value.string().ok()?.len(),
         left,
         is_key_in_base64: attributes.is_key_in_base64,
-        is_won_before: attributes.is_won,
+        is_won_before: attributes.is_won && !is_made,
         is_stale: attributes.is_stale,
-        wins: !attributes.is_won && (is_made || is_short || attributes.is_stale),
+        wins: is_made || !attributes.is_won && (is_short || attributes.is_stale),
     };
-    if told.wins {
+    if told.wins && !is_made {
         let _ = access.mark(key, |it| it.is_won = true);
     }
     Some(told)

@@ -185,8 +185,14 @@ fn delete(call: &mut Call<'_>, flags: &DeleteFlags<'_>) -> Result<&'static [u8],
     }
     if flags.invalidates {
         let cas = given(flags.new_cas);
-        // Clients of RESP see no change, and no effect could tell of one.
-        access.mark(&key, |it| (it.is_stale, it.is_won, it.cas) = (true, false, cas))?;
+        // Clients of RESP see no change.
+        access.unseen_if(true, |access| {
+            access.change_attributes(&key, |it| {
+                (it.is_stale, it.is_won, it.cas) = (true, false, cas);
+            })
+        })?;
+        access.report_changes_silently(1);
+        effects::attributes(&mut access, &key);
     }
     Ok(reply::HD)
 }

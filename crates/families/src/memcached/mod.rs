@@ -15,16 +15,19 @@
 //! | `meta_set.rs` | ms, md |
 //! | `meta_arithmetic.rs` | ma |
 //! | `server.rs` | version, verbosity, quit |
+//! | `noted.rs` | what files and a primary tell of items |
 //! | `table.rs` | the rows, which no list of commands has |
 //!
 //! A key that holds no string is one without an item. What is written has its result as effect, as
-//! files and replicas do not know these commands.
+//! other servers do not know these commands. Flags, a CAS that was given and marks are noted before
+//! it; that an item was won is told with what else is written of it, and not by itself.
 
 mod change;
 mod get;
 mod meta_arithmetic;
 mod meta_get;
 mod meta_set;
+mod noted;
 mod server;
 mod storage;
 mod table;

@@ -92,7 +92,7 @@ fn store(call: &mut Call<'_>, condition: Condition, block: usize) -> Outcome {
             if matches!(expiry, Expiry::At(_)) {
                 access.record_event(EXPIRE, &key);
             }
-            effects::set(&mut access, &key, value, expiry);
+            effects::set_with_attributes(&mut access, &key, value, expiry);
         }
     }
     drop(access);
@@ -156,19 +156,27 @@ pub fn extend(
 ) -> Result<Option<usize>, Refusal> {
     let Extension { is_append, is_base64, cas, bytes: more } = more;
     let before = access.lookup_value_without_touch(key);
-    let before = before.and_then(|it| Some((it.string().ok()?, it.attributes().flags)));
-    let Some((string, flags)) = before else { return Ok(None) };
+    let before = before.and_then(|it| Some((it.string().ok()?, it.attributes())));
+    let Some((string, before)) = before else { return Ok(None) };
     let len = string.len() + more.len();
     if len as u64 > len_max {
         return Ok(None);
     }
-    let attributes =
-        Attributes { flags, cas, is_key_in_base64: is_base64, ..Attributes::default() };
+    let attributes = Attributes {
+        flags: before.flags,
+        cas,
+        is_key_in_base64: is_base64,
+        ..Attributes::default()
+    };
     if is_append && cas == Cas::None {
         access.mark(key, |it| *it = attributes)?;
         access.forget_fetched(key);
         string::append(access, key, more, len_max)?;
         effects::words(access, key, &[b"APPEND", key.bytes, more]);
+        // Alone, it leaves all but the CAS.
+        if (Attributes { cas: Cas::None, ..before }) != attributes {
+            effects::attributes(access, key);
+        }
     } else {
         let mut value = Vec::with_capacity(len);
         let (first, last) = if is_append { (&b""[..], more) } else { (more, &b""[..]) };
@@ -177,7 +185,7 @@ pub fn extend(
         value.extend_from_slice(last);
         let encoding = Encoding::of_new(&value);
         access.set_string_with(key, &value, encoding, Expiry::Keep, attributes)?;
-        effects::set(access, key, &value, Expiry::Keep);
+        effects::set_with_attributes(access, key, &value, Expiry::Keep);
     }
     access.report_changes(1, APPEND, key);
     Ok(Some(len))

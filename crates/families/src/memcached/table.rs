@@ -1,7 +1,7 @@
 //! The rows of Memcached's commands. They stand in no list of commands, and no request of RESP
 //! names them; each needs the right to the command that does the same in RESP.
 
-use super::{change, get, meta_arithmetic, meta_get, meta_set, server, storage};
+use super::{change, get, meta_arithmetic, meta_get, meta_set, noted, server, storage};
 use command::{Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, Locks};
 
 const READ: Flags = Flags::READONLY.union(Flags::FAST);
@@ -14,8 +14,8 @@ const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 const CHANGES: KeyFlags = KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::UPDATE);
 const DELETES: KeyFlags = KeyFlags::RM.union(KeyFlags::DELETE);
 
-/// The commands, each at the place of its variant in `memcached::Command`; the last one is mg where
-/// it may write.
+/// The commands, each at the place of its variant in `memcached::Command`; then those of files and
+/// replicas. The last one is mg where it may write.
 pub const COMMANDS: Command = Command::parent(
     Group::String,
     "mc",
@@ -65,6 +65,8 @@ pub const COMMANDS: Command = Command::parent(
                 server::authenticate,
             )
         },
+        noted("ITEM", -4, "SET", noted::set),
+        noted("MARK", 3, "EXISTS", noted::mark),
         meta("MG-WRITING", "getex", FREE, KEY_CHANGED, meta_get::mg),
     ],
 );
@@ -73,6 +75,8 @@ const KEYS_READ: &[KeySpec] = &[KeySpec::all(READS)];
 const KEYS_TOUCHED: &[KeySpec] = &[KeySpec::from(2, CHANGES)];
 const KEY_READ: &[KeySpec] = &[KeySpec::one(READS)];
 const KEY_SET: &[KeySpec] = &[KeySpec::one(SETS)];
+/// The key of a command before which a note stands.
+const KEY_NOTED: &[KeySpec] = &[KeySpec::at(2, CHANGES)];
 const KEY_CHANGED: &[KeySpec] = &[KeySpec::one(CHANGES)];
 const KEY_DELETED: &[KeySpec] = &[KeySpec::one(DELETES)];
 
@@ -120,6 +124,16 @@ const fn meta(
     run: Handler,
 ) -> Command {
     Command { keys, right_of, ..Command::plain(Group::String, name, -2, flags, "1.0.0", run) }
+}
+
+/// Row of a command before which a note stands.
+const fn noted(name: &'static str, arity: i16, command: &'static str, run: Handler) -> Command {
+    Command {
+        keys: KEY_NOTED,
+        right_of: "set",
+        noted: command,
+        ..Command::plain(Group::String, name, arity, WRITE, "1.0.0", run)
+    }
 }
 
 /// Row of a command without keys.

@@ -49,6 +49,6 @@ pub(super) fn put(
     if matches!(expiry, Expiry::At(_)) {
         access.record_event(EXPIRE, key);
     }
-    effects::set(access, key, value, expiry);
+    effects::set_with_attributes(access, key, value, expiry);
     Ok(())
 }

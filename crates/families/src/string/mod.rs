@@ -9,6 +9,7 @@ mod read;
 mod set;
 mod table;
 
+pub(crate) use options::{Of, Options, expiry};
 pub(crate) use range::APPEND;
 pub(crate) use read::raw_value;
 pub use table::TABLE;

@@ -39,7 +39,7 @@ pub fn incrbyfloat(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, reply) = call.on_key(1);
     let sum = string::add_float(&mut access, &key, by)?;
     access.report_changes(1, INCRBYFLOAT, &key);
-    effects::set(&mut access, &key, sum.as_bytes(), Expiry::Keep);
+    effects::set_with_attributes(&mut access, &key, sum.as_bytes(), Expiry::Keep);
     reply.bulk(sum.as_bytes());
     Ok(())
 }

@@ -32,7 +32,7 @@ impl Follower<'_> {
                 Error::File("the stream of the source".to_owned(), error)
             };
             let Some(unit) = units.next(&received[at..]).map_err(wrong)? else { break };
-            let commands: Vec<_> = unit.commands().collect();
+            let commands: Vec<_> = unit.commands().map(|it| (it.bytes, it.words)).collect();
             // What it removes is to be found when all before it is there.
             let goes_alone = self.empties(&commands);
             if goes_alone && !batch.is_empty() {

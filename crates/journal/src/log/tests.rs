@@ -323,7 +323,7 @@ fn each_unit_with_times_to_live_has_its_moment_in_the_file_also_behind_failures(
             let file = files.open(&name).expect("the file");
             let mut reader = AofReader::new(&file, 0).expect("opened");
             while let Some(batch) = reader.next_batch(100).expect("read") {
-                for (bytes, words) in batch.commands() {
+                for (bytes, words, _) in batch.commands() {
                     if &bytes[words[0].clone()] == b"UNIT" {
                         let unit = text::parse_u64(&bytes[words[1].clone()]).expect("a number");
                         found[unit as usize] = batch.moment.map(|it| it.0);

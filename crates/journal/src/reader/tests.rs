@@ -8,6 +8,8 @@ use crate::sync_line::ReplicationId;
 use crate::unit::{Command, Words, encode};
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
+mod notes;
+
 const SET: &str = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\nvalue\r\n";
 const MULTI: &str = "*1\r\n$5\r\nmulti\r\n";
 const EXEC: &str = "*1\r\n$4\r\nEXEC\r\n";
@@ -527,7 +529,7 @@ fn batches(bytes: &[u8]) -> (Vec<Placed>, Option<(u64, Why)>) {
                 Err(ReadError::Broken { offset, why }) => return (commands, Some((offset, why))),
                 Err(ReadError::Disk(error)) => panic!("{error}"),
                 Ok(Some(batch)) => {
-                    for (number, (bytes, places)) in batch.commands().enumerate() {
+                    for (number, (bytes, places, _)) in batch.commands().enumerate() {
                         let words = places.iter().map(|place| bytes[place.clone()].to_vec());
                         commands.push((batch.offset(number), words.collect()));
                     }

@@ -30,6 +30,7 @@ impl UnitLog for LaneLog {
             words: match &effect.words {
                 EffectWords::Request(at) => Words::Request(&unit.requests[at.clone()]),
                 EffectWords::Args(args) => Words::OwnedArgs(args),
+                EffectWords::Noted(note, args) => Words::Noted(*note, args),
             },
         });
         self.put_commands(commands)

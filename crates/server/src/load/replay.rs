@@ -164,8 +164,8 @@ impl<'a> Replay<'a> {
         self.spans.clear();
         self.sought.clear();
         let mut commands = Vec::with_capacity(AHEAD);
-        for (number, (bytes, places)) in batch.commands().enumerate() {
-            let ahead = self.look(bytes, places);
+        for (number, (bytes, places, is_noted)) in batch.commands().enumerate() {
+            let ahead = self.look(bytes, places, is_noted);
             commands.push(ahead.ok_or_else(|| LoadFailed::Command {
                 file: self.path.to_owned(),
                 offset: batch.offset(number),
@@ -194,14 +194,19 @@ impl<'a> Replay<'a> {
 
     /// Makes a command ready; `None` if it is too long.
     #[inline]
-    fn look<'b>(&mut self, bytes: &'b [u8], places: &[Range<usize>]) -> Option<Ahead<'b>> {
+    fn look<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        places: &[Range<usize>],
+        is_noted: bool,
+    ) -> Option<Ahead<'b>> {
         let (first, begin) = (self.spans.len(), places.first()?.start);
         for place in places {
             let start = u32::try_from(place.start - begin).ok()?;
             self.spans.push(Span { start, len: u32::try_from(place.len()).ok()? });
         }
         let (bytes, spans) = (&bytes[begin..], first..self.spans.len());
-        let (next, sought) = self.applier.look(&Args::new(bytes, &self.spans[first..]));
+        let (next, sought) = self.applier.look(Args::new(bytes, &self.spans[first..]), is_noted);
         self.sought.extend(sought);
         Some(Ahead { bytes, spans, next })
     }

@@ -249,8 +249,10 @@ impl<'a> Loader<'a> {
     ) -> Result<(), LoadError> {
         let expiry = facts.deadline.map_or(Expiry::Never, |at| Expiry::At(Millis(at)));
         let bytes = value.len() + facts.name.len();
-        self.store_key(key, facts, bytes, at, |access| {
-            Ok(access.set_string(key, value, Encoding::of_new(value), expiry)?)
+        let encoding = Encoding::of_new(value);
+        self.store_key(key, facts, bytes, at, |access| match facts.attributes {
+            None => Ok(access.set_string(key, value, encoding, expiry)?),
+            Some(note) => Ok(access.set_string_with(key, value, encoding, expiry, note.into())?),
         })
     }
 

@@ -37,6 +37,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
+use text::AttributeNote;
 
 /// Reason for the removal of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,6 +238,9 @@ pub enum EffectWords {
     Request(Range<usize>),
     /// Name of the command and its arguments.
     Args(OwnedArgs),
+    /// The same of a command that writes a string, and what is noted of that string besides its
+    /// value.
+    Noted(AttributeNote, OwnedArgs),
 }
 
 /// All that was changed under one hold of locks.
@@ -259,11 +263,11 @@ impl Unit {
         self.effects.is_empty() && self.events.is_empty()
     }
 
-    /// The name and the arguments of an effect of this unit.
+    /// The name and the arguments of an effect of this unit, without what is noted.
     pub fn args(&self, effect: &Effect) -> OwnedArgs {
         match &effect.words {
             EffectWords::Request(at) => split_request(&self.requests[at.clone()]),
-            EffectWords::Args(args) => args.clone(),
+            EffectWords::Args(args) | EffectWords::Noted(_, args) => args.clone(),
         }
     }
 

@@ -11,6 +11,7 @@ use super::shards::Shards;
 use super::value_ref::ValueRef;
 use crate::key::Key;
 use base::KeyspaceId;
+use text::AttributeNote;
 
 const DEL: &[u8] = b"DEL";
 const UNLINK: &[u8] = b"UNLINK";
@@ -234,6 +235,19 @@ impl<'a> Guard<'a> {
         }
     }
 
+    /// Does the same, with a note of what the string has besides its value that they write.
+    pub fn record_noted_effect(
+        &mut self,
+        keyspace: KeyspaceId,
+        note: AttributeNote,
+        args: OwnedArgs,
+    ) {
+        if self.is_recording() {
+            self.thread.pending.has_own_effects = true;
+            self.push_effect_words(keyspace, EffectWords::Noted(note, args));
+        }
+    }
+
     /// Keeps the arguments of the request out of the unit: what it changed was recorded already.
     pub fn leave_out_request(&mut self) {
         if self.is_recording() {
@@ -305,10 +319,13 @@ impl<'a> Guard<'a> {
     /// Adds a plain command with the effect of a change to the unit.
     #[cold]
     pub fn push_effect(&mut self, keyspace: KeyspaceId, args: OwnedArgs) {
+        self.push_effect_words(keyspace, EffectWords::Args(args));
+    }
+
+    fn push_effect_words(&mut self, keyspace: KeyspaceId, words: EffectWords) {
         if self.changes.wants_effects()
             && let Some(database) = self.shards.keyspaces.database_of(keyspace)
         {
-            let words = EffectWords::Args(args);
             self.thread.pending.unit.effects.push(Effect { database, words });
         }
     }

@@ -27,11 +27,19 @@ impl Access<'_> {
     fn record_partial_effects(&mut self) {
         for (keyspace, bytes) in self.guard().take_partial() {
             let key = Key { bytes: &bytes, hash: self.guard().hasher().hash(&bytes), keyspace };
-            let mut commands = vec![words(&[b"DEL", &bytes])];
+            let (mut commands, mut note) = (Vec::new(), None);
             if let Some(value) = self.shared_guard().value_of(&key) {
+                note = value.attributes().note().unless_empty();
                 in_words(&bytes, value, &mut |args| commands.push(args));
             }
-            commands.into_iter().for_each(|args| self.record_effect(keyspace, args));
+            self.record_effect(keyspace, words(&[b"DEL", &bytes]));
+            for args in commands {
+                // What writes a string is the first.
+                match note.take() {
+                    Some(note) => self.record_noted_effect(keyspace, note, args),
+                    None => self.record_effect(keyspace, args),
+                }
+            }
         }
     }
 

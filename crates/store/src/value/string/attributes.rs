@@ -29,6 +29,12 @@ impl<'a> Access<'a> {
         self.shared_guard().lookup_without_touch(key)
     }
 
+    /// Attributes of a key's string; the default ones if it holds none.
+    pub fn attributes_of(&self, key: &Key<'_>) -> Attributes {
+        let value = self.shared_guard().value_of(key);
+        value.map_or_else(Attributes::default, |value| value.attributes())
+    }
+
     /// Sets a key to a string with attributes, in place of any other value. It is not fetched.
     ///
     /// # Errors
