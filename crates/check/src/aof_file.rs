@@ -29,6 +29,8 @@ pub struct AofFacts {
     pub units: u64,
     /// Transactions among them.
     pub transactions: u64,
+    /// Commands for whose strings attributes are noted.
+    pub noted: u64,
     /// Commands by name, in capitals.
     pub commands: BTreeMap<String, u64>,
     /// Databases that are selected.
@@ -123,6 +125,7 @@ impl AofFacts {
             match reader.next_unit() {
                 Ok(Some(unit)) => {
                     self.transactions += u64::from(unit.is_framed);
+                    self.noted += unit.notes() as u64;
                     for mut command in unit.commands() {
                         let name = command.next().unwrap_or_default();
                         self.count(name, command);

@@ -238,6 +238,10 @@ fn format_rdb(f: &mut fmt::Formatter<'_>, facts: &RdbFacts) -> fmt::Result {
     if facts.timed_fields > 0 {
         line(f, "fields", format_args!("{} with a deadline", facts.timed_fields))?;
     }
+    if facts.with_attributes > 0 {
+        let strings = facts.with_attributes;
+        line(f, "attributes", format_args!("{strings} strings, which Varve alone reads"))?;
+    }
     for key in facts.largest_first() {
         let (bytes, elements, name) = (key.bytes, key.elements, quote(&key.name));
         let place = format_args!("{} of {elements} in database {}", key.kind, key.database);
@@ -295,6 +299,10 @@ fn format_commands(f: &mut fmt::Formatter<'_>, facts: &AofFacts) -> fmt::Result 
     commands.sort_unstable_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
     for (name, count) in commands {
         line(f, "command", format_args!("{count:>12} {}", shown(name.as_bytes())))?;
+    }
+    if facts.noted > 0 {
+        let commands = facts.noted;
+        line(f, "attributes", format_args!("of {commands} commands, which Varve alone reads"))?;
     }
     let databases: Vec<String> = facts.databases.keys().map(u64::to_string).collect();
     if !databases.is_empty() {
@@ -379,6 +387,15 @@ mod tests {
         assert_eq!((found.facts.units, found.facts.transactions), (3, 1));
         assert_eq!(found.facts.commands["SET"], 3);
         assert!(found.to_string().contains("3 are selected"), "{found}");
+    }
+
+    #[test]
+    fn attributes_are_counted_and_are_no_commands() {
+        let note = b"*2\r\n$4\r\nECHO\r\n$8\r\nvarve:f5\r\n";
+        let found = finding(&[&note[..], SET, SET, note, SET].concat());
+        assert_eq!((found.facts.units, found.facts.noted), (3, 2));
+        assert_eq!(found.facts.commands.get("ECHO"), None);
+        assert!(found.to_string().contains("attributes   of 2 commands"), "{found}");
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub struct RdbFacts {
     pub databases: BTreeMap<u64, Counts>,
     /// Fields of hashes with a deadline.
     pub timed_fields: u64,
+    /// Strings with attributes.
+    pub with_attributes: u64,
     /// The largest keys, in no order.
     pub largest: BinaryHeap<Reverse<Sized>>,
     /// Sources of function libraries, whose first lines name them.
@@ -179,6 +181,7 @@ impl RdbFacts {
         )?;
         self.asked.modules.extend(notes.module);
         self.judge(&key, database, content.end(kind), notes.miscount, seen);
+        self.with_attributes += u64::from(key.has_attributes);
         self.timed_fields += timed;
         self.asked.timed_fields |= timed > 0;
         let sized = Sized { bytes, elements, database, name: key.name, kind: kind_name(kind) };

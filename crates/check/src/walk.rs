@@ -58,6 +58,8 @@ pub struct KeyEntry {
     pub idle: Option<u64>,
     /// Frequency of access, from 0 to 255.
     pub frequency: Option<u8>,
+    /// True if it is a string with attributes, as clients of Memcached give them.
+    pub has_attributes: bool,
 }
 
 /// What was found out about a value besides its parts.
@@ -152,6 +154,7 @@ impl<R: Read> Walk<R> {
                     deadline: facts.deadline,
                     idle: facts.idle,
                     frequency: facts.frequency,
+                    has_attributes: facts.attributes.is_some(),
                 }),
                 Item::End => Entry::End,
             };

@@ -98,10 +98,6 @@ pub fn warn_of_memcached(settings: &Settings) {
     if !addresses(settings).iter().any(|address| address.dialect() == Dialect::Memcached) {
         return;
     }
-    tracing::warn!(
-        "Memcached's protocol: files and replicas have the values of items and their deadlines, \
-         but not their flags"
-    );
     let evicts = MAXMEMORY_POLICY.get(settings) != MaxmemoryPolicy::NoEviction;
     if MAXMEMORY.get(settings) == 0 || !evicts {
         tracing::warn!(
