@@ -5,7 +5,8 @@ play.py --addr HOST:PORT [--record] FILE...
 
 A file has cases, with empty lines between them. What begins with `> ` is sent, all of a case at once; what begins with `< ` is
 the answer of Memcached 1.6.45, `<` alone is none; `# ` begins a comment. Numbers of CAS that nobody has given are `CAS`. `\\x`
-and two digits stand for a byte, `{k*250}` for 250 letters. `--record` writes what the server answers into the file.
+and two digits stand for a byte, `{k*250}` for 250 letters. Of statistics the names and their order count, and the values of COUNTED; lines
+of a dump stand in the order of their keys. `--record` writes what the server answers into the file.
 """
 import argparse
 import pathlib
@@ -16,6 +17,14 @@ import sys
 PATIENCE = 30
 END = b"MN\r\n"
 GIVEN_MAX = 100_000
+DUMP = re.compile(rb"^ *lru_crawler m\w+ (?!.*noreply)", re.MULTILINE)
+DUMP_END = re.compile(rb"^(END?|ERROR.*|BADCLASS.*)\r\n\Z", re.MULTILINE)
+# Statistics whose values are the same.
+COUNTED = re.compile(
+    rb"cmd_(get|set|touch|meta|flush)|(get|touch|incr|decr|delete|cas)_(hits|misses)|get_expired|cas_badval|store_too_large|auth_\w+"
+    rb"|(curr|total)_items|version|pointer_size|accepting_conns|sizes_status|items:1:number|1:used_chunks|udpport|shutdown_command"
+    rb"|stat_key_prefix|detail_enabled|cas_enabled|auth_\w+|flush_enabled|(track|temp|proxy)_\w+|client_flags_size|maxconns_fast"
+)
 
 
 class Line:
@@ -26,8 +35,14 @@ class Line:
 
     def ask(self, data):
         """What is answered, up to the end of a command that is sent behind it."""
-        self.socket.sendall(data + b"mn\r\n")
         answer = b""
+        if DUMP.search(data):
+            # Memcached leaves what stands behind a dump until something comes.
+            self.socket.sendall(data)
+            while not DUMP_END.search(answer):
+                answer += self.socket.recv(1 << 20)
+            data = b""
+        self.socket.sendall(data + b"mn\r\n")
         while not answer.endswith(END):
             more = self.socket.recv(1 << 20)
             if not more:
@@ -45,7 +60,27 @@ def shown(answer, given=()):
     alike = lambda found: found[0] if int(found[2]) in given else found[1] + b"CAS"
     answer = re.sub(rb"^(VALUE \S+ \d+ \d+ )(\d+)", alike, answer, flags=re.MULTILINE)
     answer = re.sub(rb"( c)(\d+)", alike, answer)
+    answer = shown_lists(answer)
     return re.sub(rb"^(ME .* cas=)\d+( fetch=\w+ cls=)\d+ size=\d+", rb"\1CAS\g<2>1 size=N", answer, flags=re.MULTILINE)
+
+
+def shown_statistic(found):
+    """A statistic without what may be another one each time; none of a further class of items."""
+    name, value = found[1], found[2]
+    if re.match(rb"(items:)?([2-9]|\d\d+):(?!addr|listen_addr|state|secs)", name):
+        return b""
+    name = re.sub(rb"^\d+:(addr|listen_addr|state|secs_since_last_cmd)$", rb"FD:\1", name)
+    return b"STAT %s %s\r\n" % (name, value if COUNTED.fullmatch(name) else b"N")
+
+
+def shown_lists(answer):
+    """Statistics and dumps as they are compared."""
+    answer = re.sub(rb"^STAT (\S+) (.*)\r\n", shown_statistic, answer, flags=re.MULTILINE)
+    # However many clients there are.
+    answer = re.sub(rb"(STAT FD:.*\r\n)+", lambda found: b"".join(sorted(set(found[0].splitlines(True)))), answer)
+    answer = re.sub(rb"^(key=.* exp=-?\d).* la=\d+ cas=\d+ (fetch=\w+) cls=\d+ size=\d+", rb"\1 la=N cas=CAS \2 cls=1 size=N", answer, flags=re.MULTILINE)
+    in_order = lambda found: b"".join(sorted(found[0].splitlines(True)))
+    return re.sub(rb"(^(?:key=|mg ).*\n){2,}", in_order, answer, flags=re.MULTILINE)
 
 
 def bytes_of(text):

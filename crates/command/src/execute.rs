@@ -103,7 +103,9 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
                 return finish_rejected(call, Rejection::Refused(refusal));
             }
             let execution = run(call);
-            show(call);
+            if execution != Execution::GoesOn {
+                show(call);
+            }
             return execution;
         }
         Rejection::Meanwhile => {

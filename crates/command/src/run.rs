@@ -23,6 +23,9 @@ pub enum Execution {
     /// The request is postponed, as by CLIENT PAUSE: nothing has happened, and it is to be executed
     /// later.
     Postponed,
+    /// A part of the reply is written, and the request is to be executed once more. It is counted,
+    /// and shown to MONITOR, at its end.
+    GoesOn,
 }
 
 /// Runs a command of a transaction, which never waits, and writes one reply. Returns false if it
@@ -50,6 +53,7 @@ pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
         Ok(()) => Execution::Done,
         Err(Unanswered::ByMail) => Execution::ByMail,
         Err(Unanswered::Waits) => Execution::Waits,
+        Err(Unanswered::GoesOn) => Execution::GoesOn,
         Err(Unanswered::Refused(refusal)) => {
             call.reply.truncate(mark);
             reply_with(call, &refusal);
@@ -73,6 +77,9 @@ pub fn reply_with(call: &mut Call<'_>, refusal: &Refusal) {
 /// Answers a line of Memcached's protocol, of which no later part says anything then.
 fn answer_line(call: &mut Call<'_>, line: &Line, refusal: &Refusal) {
     let is_told = std::mem::replace(&mut call.session.is_line_refused, !line.request.is_last);
+    if refusal.code() == OUT_OF_MEMORY && line.request.is_first {
+        call.statistics.memcached.no_memory.add(1);
+    }
     let is_silent = line.request.is_quiet || is_told && !line.request.is_first;
     if !is_silent {
         let text = line_of(line.request.command, refusal);

@@ -167,6 +167,12 @@ impl Command {
         })
     }
 
+    /// Returns true if Memcached takes its lines with blanks before the first word too.
+    #[inline]
+    pub(crate) fn may_be_indented(self) -> bool {
+        matches!(self, Command::FlushAll | Command::Verbosity | Command::CacheMemlimit)
+    }
+
     /// Returns the number of words before the first key of a line of keys; `None` for other
     /// commands.
     #[inline]

@@ -97,6 +97,16 @@ pub struct SetFlags<'a> {
 }
 
 impl<'a> SetFlags<'a> {
+    /// Returns true if it depends on the CAS of the item whether the block is stored: a mode that
+    /// adds looks at none, and to an item that is extended 0 is none.
+    pub fn looks_at_cas(&self) -> bool {
+        match self.mode {
+            SetMode::Add => false,
+            SetMode::Append | SetMode::Prepend => self.compare.is_some_and(|cas| cas != 0),
+            SetMode::Set | SetMode::Replace => self.compare.is_some(),
+        }
+    }
+
     /// Reads the words behind the length of the data block.
     ///
     /// # Errors

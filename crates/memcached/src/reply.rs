@@ -17,6 +17,8 @@ pub const TOUCHED: &[u8] = b"TOUCHED\r\n";
 pub const OK: &[u8] = b"OK\r\n";
 /// End of the items of a line of keys, of statistics, of a metadump.
 pub const END: &[u8] = b"END\r\n";
+/// End of an mgdump.
+pub const END_OF_REQUESTS: &[u8] = b"EN\r\n";
 /// End of statistics that were set back.
 pub const RESET: &[u8] = b"RESET\r\n";
 /// Beginning of the line before each item of a line of keys.
@@ -31,7 +33,7 @@ pub const NS: &[u8] = b"NS";
 pub const EX: &[u8] = b"EX";
 /// Meta: not found, of ms, md and ma.
 pub const NF: &[u8] = b"NF";
-/// Meta: not found, of mg and me. Also the end of an mgdump.
+/// Meta: not found, of mg and me.
 pub const EN: &[u8] = b"EN";
 /// Meta: beginning of the line before a value.
 pub const VA: &[u8] = b"VA ";
@@ -56,6 +58,9 @@ pub const MEMORY_LIMIT_TOO_SMALL: &[u8] =
 /// Memory limit that was meant in bytes.
 pub const MEMORY_LIMIT_IN_BYTES: &[u8] =
     b"MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n";
+/// Memory limit that cannot be set.
+pub const MEMORY_LIMIT_REFUSED: &[u8] =
+    b"MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n";
 /// Class of items of a dump that does not exist.
 pub const INVALID_CLASS: &[u8] = b"BADCLASS invalid class id\r\n";
 /// Statistics by prefix of keys.

@@ -44,6 +44,8 @@ enum Stage {
     Keys { command: Command, expiry: i32 },
     /// Bytes to drop.
     Swallow(usize),
+    /// The line of a dump, which is executed part by part.
+    Dump,
 }
 
 impl RequestParser {
@@ -100,6 +102,7 @@ impl RequestParser {
                 Resume::Keys { command: *command, expiry: *expiry }
             }
             Some(Stage::Swallow(left)) => Resume::Swallow(*left),
+            Some(Stage::Dump) => Resume::Dump,
         }
     }
 
@@ -110,6 +113,7 @@ impl RequestParser {
             Resume::Line => None,
             Resume::Keys { command, expiry } => Some(Box::new(Stage::Keys { command, expiry })),
             Resume::Swallow(left) => Some(Box::new(Stage::Swallow(left))),
+            Resume::Dump => Some(Box::new(Stage::Dump)),
         };
     }
 
@@ -146,6 +150,7 @@ impl RequestParser {
                 self.unfinished = None;
                 progress
             }
+            Some(Stage::Dump) => self.parse_dump(input, spans, limits),
             Some(Stage::Keys { command, expiry }) => {
                 let (command, expiry) = (*command, *expiry);
                 match take_more_keys(input, command, expiry, spans) {
@@ -164,6 +169,18 @@ impl RequestParser {
                 }
                 Progress::Swallowed { consumed }
             }
+        }
+    }
+
+    /// Reads the line of a dump once more, which is all there, for its next part.
+    fn parse_dump(&mut self, input: &[u8], spans: &mut Vec<Span>, limits: &Limits) -> Progress {
+        let progress = self.parse_line(input, 0, spans, limits);
+        match progress {
+            Progress::Request(request) => {
+                let (is_first, resume) = (false, Resume::Dump);
+                Progress::Request(Request { is_first, resume, ..request })
+            }
+            _ => progress,
         }
     }
 
@@ -216,7 +233,9 @@ impl RequestParser {
             return self.refuse(consumed, Unfit::line(Refusal::Format));
         }
         let (before, first) = (spans.len(), next_word(line, 0).unwrap_or_default());
-        let command = Command::of_word(first.of(line)).filter(|_| first.start == 0);
+        let is_indented = first.start > 0;
+        let command = Command::of_word(first.of(line));
+        let command = command.filter(|it| !is_indented || it.may_be_indented());
         match command {
             Some(command) if command.words_before_keys().is_some() => {
                 match take_first_keys((line, consumed), command, first, spans) {

@@ -20,7 +20,7 @@ use session::{BASE_BYTES, Instance, WorkerStatistics};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use store::{Interests, Looking, ThreadContext};
+use store::{Flush, Interests, Looking, ThreadContext};
 
 /// Time from one round to the next.
 const ROUND: Duration = Duration::from_millis(100);
@@ -218,6 +218,7 @@ impl BackgroundJobs {
             self.sweep_all(now);
         }
         self.end_local_deadlines(now);
+        self.flush_when_due(now);
         if self.may_remove() {
             self.evict(now);
         }
@@ -245,6 +246,26 @@ impl BackgroundJobs {
             let replica = (&instance.store, &instance.upstream);
             instance.local_deadlines.expire(replica, thread, now);
         }
+    }
+
+    /// Does the flush that was asked for with a delay once it is due, and changes are let in as
+    /// those of clients are. A replica forgets it: its primary says what goes.
+    fn flush_when_due(&mut self, now: Millis) {
+        let (instance, thread) = (&*self.instance, &mut self.thread);
+        let pending = &instance.pending_flush;
+        if pending.due().is_none_or(|due| due > now) {
+            return;
+        }
+        // The role stays within the gate, and a flush that has begun there ends before it changes.
+        instance.store.enter(thread);
+        if instance.upstream.is_replica() {
+            pending.forget();
+        } else if instance.lets_changes_in()
+            && let Some(database) = pending.take_due(now)
+        {
+            instance.store.flush(thread, Flush::One(database));
+        }
+        instance.store.leave(thread);
     }
 
     /// Evicts what lowered limits leave no room for.

@@ -18,6 +18,7 @@ use command::{
     Call, Environment, Execution, Invocation, Observer, Row, Seen, Table, execute,
     granted_for_batch, send_monitor_lines,
 };
+use memcached::Resume;
 use session::{AccessModes, ClientFlags, Instance, Needs, ReplyMode, WorkerStatistics};
 use settings::{OutputLimits, general, limits};
 use std::sync::Arc;
@@ -251,9 +252,9 @@ impl Executor {
             let execution = self.call(connection, request, args, (granted, now));
             if execution == Execution::Done {
                 served += 1;
-            } else if execution == Execution::Postponed {
-                self.postpone(connection);
-                left = Some((request.start, batch.again(part, at)));
+            } else if matches!(execution, Execution::Postponed | Execution::GoesOn) {
+                let again = self.put_off(connection, execution, batch.again(part, at));
+                left = Some((request.start, again));
                 break;
             } else {
                 // A command that waits counts for the client when it is answered.
@@ -352,6 +353,18 @@ impl Executor {
         counts.output_bytes.add(sent as u64);
     }
 
+    /// Puts off a request that is postponed, or whose next part is to be executed after others.
+    /// Returns the state of the front from which it is parsed then, given that from before.
+    #[cold]
+    fn put_off(&mut self, connection: &mut Connection, why: Execution, before: Again) -> Again {
+        if why == Execution::Postponed {
+            self.postpone(connection);
+            return before;
+        }
+        self.slice_nanos = 0;
+        Again::before(Resume::Dump)
+    }
+
     /// Postpones a command that did not run.
     #[cold]
     fn postpone(&mut self, connection: &mut Connection) {
@@ -367,6 +380,9 @@ impl Executor {
         connection.front.go_back(again);
         if self.slice_nanos == 0 && connection.life == Life::Serving {
             connection.life = Life::SliceOver;
+            if connection.session.line.is_some() {
+                self.statistics.memcached.yields.add(1);
+            }
         }
         from
     }

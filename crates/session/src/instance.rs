@@ -21,6 +21,7 @@ use crate::notice::Notice;
 use crate::notifications::Notifications;
 use crate::observing::{CommandLog, LatencyEvents};
 use crate::pause::{Holder, Pause};
+use crate::pending_flush::PendingFlush;
 use crate::pubsub::PubSub;
 use crate::refusal::Refusal;
 use crate::replicas::Replicas;
@@ -112,6 +113,8 @@ pub struct Instance {
     pub upstream: Upstream,
     /// Deadlines that clients of a writable replica have set.
     pub local_deadlines: Arc<LocalDeadlines>,
+    /// The flush that a client of Memcached's protocol has asked for with a delay.
+    pub pending_flush: PendingFlush,
     /// Reasons why writes are refused.
     pub troubles: WriteTroubles,
     /// Requests to end the server.
@@ -289,6 +292,7 @@ impl Instance {
             replicas: Replicas::default(),
             upstream: Upstream::default(),
             local_deadlines,
+            pending_flush: PendingFlush::default(),
             troubles: WriteTroubles::default(),
             shutdown: ShutdownRequests::new(wake_main),
             data_files,
@@ -507,6 +511,22 @@ impl Instance {
         self.keep_expired();
         self.replicas.look_at_failover();
         Some(attempt)
+    }
+
+    /// Returns true if a change of data may be made now that no client waits for: one of a client
+    /// would neither be refused nor postponed.
+    pub fn lets_changes_in(&self) -> bool {
+        const ASKED: Needs = Needs::REPLICAS
+            .union(Needs::PRIMARY)
+            .union(Needs::LOADED)
+            .union(Needs::UNREPLACED)
+            .union(Needs::IDLE)
+            .union(Needs::JOURNAL_ROOM)
+            .union(Needs::EVENT_ROOM);
+        let granted = self.clients.grants.get();
+        granted.contains(ASKED)
+            && self.paused() == Pause::Nothing
+            && (granted.contains(Needs::DISK) || self.troubles.refusal(&self.journal).is_none())
     }
 
     /// Returns the pause in force.

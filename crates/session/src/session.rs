@@ -104,6 +104,8 @@ pub struct Session {
     pub line: Option<Line>,
     /// True if a part of the line at work was refused: those behind it answer nothing.
     pub is_line_refused: bool,
+    /// Where the walk over keys goes on that the request at work is in the middle of.
+    pub walked_to: u64,
     /// A long argument of its next command that is received into the store.
     pub apart: Option<Box<Apart>>,
     /// Lines about its commands that are still to be sent to clients that run MONITOR.
@@ -147,6 +149,7 @@ impl Session {
             mailed_bytes: 0,
             line: None,
             is_line_refused: false,
+            walked_to: 0,
             apart: None,
             lines: Vec::new(),
             memory_changed: false,

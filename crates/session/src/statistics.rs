@@ -1,6 +1,7 @@
 //! Counters of the running server. Each worker counts for itself; sums are made on request.
 
 use crate::count::Count;
+use crate::memcached_counts::{MemcachedCounts, MemcachedSums, MemcachedTotals};
 use crate::observing::{Distribution, Histogram};
 use crate::rates::{Rates, Sampler};
 use crate::refusal::Refusal;
@@ -54,7 +55,7 @@ macro_rules! server_counts {
                 $(self.$name += counts.$name.get();)*
             }
 
-            fn subtract(&mut self, earlier: &ServerTotals) {
+            pub(crate) fn subtract(&mut self, earlier: &ServerTotals) {
                 $(self.$name = self.$name.saturating_sub(earlier.$name);)*
             }
         }
@@ -101,6 +102,8 @@ pub struct WorkerStatistics {
     pub commands: Box<[CommandCounts]>,
     /// Counts that are not about one command.
     pub server: ServerCounts,
+    /// Counts of commands of Memcached's protocol, by their outcome.
+    pub memcached: MemcachedCounts,
 }
 
 /// Counts of one command, summed over workers.
@@ -152,6 +155,8 @@ pub struct Statistics {
     reset: Mutex<(Sums, Totals)>,
     /// Times of runs before that.
     reset_times: Mutex<BTreeMap<usize, Distribution>>,
+    /// What Memcached's `stats reset` subtracts from what `stats` tells.
+    memcached_reset: Mutex<MemcachedSums>,
     rates: Mutex<Sampler>,
     /// Nanoseconds of the longest loop iteration of a worker.
     pub longest_iteration_nanos: AtomicU64,
@@ -181,6 +186,7 @@ impl Statistics {
             refusals: AtomicU64::new(0),
             reset: Mutex::default(),
             reset_times: Mutex::default(),
+            memcached_reset: Mutex::default(),
             rates: Mutex::default(),
             longest_iteration_nanos: AtomicU64::new(0),
             most_commands: AtomicU64::new(0),
@@ -193,7 +199,8 @@ impl Statistics {
     /// Adds the counts of one more worker and returns them.
     pub fn worker(&self) -> Arc<WorkerStatistics> {
         let commands = (0..self.ids).map(|_| CommandCounts::default()).collect();
-        let worker = Arc::new(WorkerStatistics { commands, server: ServerCounts::default() });
+        let (server, memcached) = (ServerCounts::default(), MemcachedCounts::default());
+        let worker = Arc::new(WorkerStatistics { commands, server, memcached });
         lock(&self.workers).push(Arc::clone(&worker));
         worker
     }
@@ -254,7 +261,26 @@ impl Statistics {
         totals.since(&lock(&self.reset).1)
     }
 
-    /// Restarts all counts from zero.
+    /// Sums that Memcached's `stats` tells: those since the last `stats reset`.
+    pub fn memcached(&self, store: Totals) -> MemcachedSums {
+        self.memcached_sums(store).since(&lock(&self.memcached_reset))
+    }
+
+    /// Restarts them from zero. What INFO tells stays.
+    pub fn reset_memcached(&self, store: Totals) {
+        *lock(&self.memcached_reset) = self.memcached_sums(store);
+    }
+
+    fn memcached_sums(&self, store: Totals) -> MemcachedSums {
+        let mut commands = MemcachedTotals::default();
+        lock(&self.workers).iter().for_each(|worker| commands.add(&worker.memcached));
+        let connections = self.connections.load(Relaxed);
+        let rejected_connections = self.rejected_connections.load(Relaxed);
+        let server = self.all_sums().server;
+        MemcachedSums { commands, server, store, connections, rejected_connections }
+    }
+
+    /// Restarts all counts from zero, but for those of Memcached's commands.
     pub fn reset(&self, totals: Totals) {
         *lock(&self.reset) = (self.all_sums(), totals);
         *lock(&self.reset_times) = self.all_times();

@@ -265,8 +265,9 @@ impl Store {
         if self.shards.is_dying(key.key().keyspace) {
             key.remove(Reason::Flushed);
         } else if deadline.is_some_and(|deadline| deadline <= now) && !self.keeps_expired() {
+            let value_tag = key.value().value_tag();
             key.remove(Reason::Expired);
-            key.guard().count_expired_by_sweep();
+            key.guard().count_expired_by_sweep(value_tag);
         } else {
             let is_evicted = cleaner.evicts
                 && self.is_cold(&mut key, cleaner, 1.0)
@@ -357,13 +358,15 @@ impl Store {
 
     /// Evicts a key, if the policy allows.
     fn evict_found(&self, key: &mut KeyMut<'_, '_>) -> bool {
-        let (candidate, now) = (candidate(key.value()), key.now());
+        let (value, now) = (key.value(), key.now());
+        let (candidate, value_tag) = (candidate(value), value.value_tag());
         if self.shards.budget.eviction().coldness(candidate, now).is_none() {
             return false;
         }
         let bytes = key.remove(Reason::Evicted);
         let counters = &key.guard().thread().counters;
         counters.evicted.add(1);
+        counters.evicted_unfetched.add(value_tag.is_unfetched_string().into());
         counters.evicted_bytes.add(bytes);
         true
     }

@@ -48,10 +48,14 @@ counters! {
     expired,
     /// Keys removed by the sweep over deadlines or by the cleaner, before a client asked for them.
     expired_by_sweep,
+    /// Strings among the expired that nobody had fetched.
+    expired_unfetched,
     /// Parts of values removed because their deadline had passed.
     expired_parts,
     /// Keys dropped to make room.
     evicted,
+    /// Strings among them that nobody had fetched.
+    evicted_unfetched,
     /// Bytes of live records that the cleaner moved.
     moved_bytes,
     /// Records that the cleaner moved.

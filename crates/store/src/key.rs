@@ -231,6 +231,11 @@ impl ValueTag {
         self.kind() == Kind::String && self.0 & IS_FETCHED != 0
     }
 
+    /// Returns true for a string that nobody has fetched.
+    pub fn is_unfetched_string(self) -> bool {
+        self.kind() == Kind::String && self.0 & IS_FETCHED == 0
+    }
+
     /// Value tag of the same string, fetched.
     #[inline]
     pub fn with_fetched(self) -> ValueTag {

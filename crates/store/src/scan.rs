@@ -76,6 +76,34 @@ impl Store {
         count: usize,
         mut visit: impl FnMut(&[u8], bool),
     ) -> u64 {
+        self.walk(thread, scanned, cursor, count, |value, is_there| visit(value.key(), is_there))
+    }
+
+    /// As `scan`, but visits the values too. Their shard is locked meanwhile.
+    pub fn scan_values(
+        &self,
+        thread: &mut ThreadContext,
+        scanned: Scanned<'_>,
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(ValueRef<'_>),
+    ) -> u64 {
+        self.walk(thread, scanned, cursor, count, |value, is_there| {
+            if is_there {
+                visit(value);
+            }
+        })
+    }
+
+    /// Does what `scan_with_expired` does.
+    fn walk(
+        &self,
+        thread: &mut ThreadContext,
+        scanned: Scanned<'_>,
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(ValueRef<'_>, bool),
+    ) -> u64 {
         let Scanned { keyspace, now, .. } = scanned;
         let mut from = Position::from_cursor(cursor);
         let (mut seen, mut buckets) = (0, 0);
@@ -89,7 +117,7 @@ impl Store {
                 guard.scan_bucket(keyspace, from, |value| {
                     seen += 1;
                     if let Some(is_there) = scanned.sees(value) {
-                        visit(value.key(), is_there);
+                        visit(value, is_there);
                     }
                 })
             };

@@ -5,7 +5,7 @@ use super::write::set_expiry;
 use crate::string::raw_value;
 use command::{Call, Outcome};
 use memcached::reply;
-use session::Refusal;
+use session::{MemcachedCounts, Refusal};
 use store::{Attributes, Kind};
 use text::IntegerText;
 
@@ -38,8 +38,8 @@ fn read(call: &mut Call<'_>, first: usize, with_cas: bool) -> Outcome {
         if call.reply.is_over_limit() {
             return Ok(());
         }
-        item(call, at, with_cas)?;
-        if first == 2 {
+        let has_item = item(call, at, (with_cas, first == 2))?;
+        if has_item && first == 2 {
             touch(call, at, line.request.expiry)?;
         }
     }
@@ -67,15 +67,42 @@ fn touch(call: &mut Call<'_>, at: usize, number: i32) -> Outcome {
     Ok(())
 }
 
-fn item(call: &mut Call<'_>, at: usize, with_cas: bool) -> Outcome {
+/// Answers with the item of a key, if there is one, and counts it. Returns true if there is.
+fn item(
+    call: &mut Call<'_>,
+    at: usize,
+    (with_cas, is_touched): (bool, bool),
+) -> Result<bool, Refusal> {
+    let (counts, expired) = (call.statistics, call.thread.expired());
     if with_cas {
         make_room_for_cas(call, at)?;
     }
+    let has_item = write_item(call, at, with_cas).is_some();
+    count_found(&counts.memcached, has_item, is_touched);
+    if !has_item && !is_touched {
+        let has_expired = call.thread.expired() != expired;
+        counts.memcached.get_expired.add(has_expired.into());
+    }
+    Ok(has_item)
+}
+
+/// Counts a key that was looked up, as one that was to be read or to get another expiry.
+pub(super) fn count_found(counts: &MemcachedCounts, has_item: bool, is_touched: bool) {
+    let count = match (has_item, is_touched) {
+        (true, false) => &counts.get_hits,
+        (false, false) => &counts.get_misses,
+        (true, true) => &counts.touch_hits,
+        (false, true) => &counts.touch_misses,
+    };
+    count.add(1);
+}
+
+fn write_item(call: &mut Call<'_>, at: usize, with_cas: bool) -> Option<()> {
     let (mut access, key, out) = call.on_key(at);
     let cas = if with_cas { access.draw_cas(&key).ok().flatten() } else { None };
-    let Some(value) = access.read_value(&key) else { return Ok(()) };
+    let value = access.read_value(&key)?;
     let Attributes { flags, .. } = value.attributes();
-    let Ok(string) = value.string() else { return Ok(()) };
+    let string = value.string().ok()?;
     let mut number = IntegerText::new();
     out.raw(reply::VALUE);
     out.raw(key.bytes);
@@ -91,7 +118,7 @@ fn item(call: &mut Call<'_>, at: usize, with_cas: bool) -> Outcome {
     raw_value(out, &string);
     out.raw(reply::LINE_END);
     access.note_fetched(&key);
-    Ok(())
+    Some(())
 }
 
 /// Makes room for a CAS of the item, before its lock is taken to draw it.

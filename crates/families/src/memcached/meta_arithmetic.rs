@@ -11,7 +11,7 @@ use command::{Call, Outcome, effects};
 use memcached::meta::ArithmeticFlags;
 use memcached::{number, reply};
 use session::Refusal;
-use store::{Attributes, Encoding, Event, Expiry};
+use store::{Access, Attributes, Encoding, Event, Expiry, Key};
 use text::IntegerText;
 
 /// Most bytes of a number.
@@ -80,25 +80,23 @@ fn reckon(
 ) -> Result<Result<(u64, Deadlines), &'static [u8]>, Refusal> {
     let expiry = flags.expiry.map(|it| expiry_at(call, it));
     let vivified = flags.vivify.map(|it| expiry_at(call, it));
+    let counts = &call.statistics.memcached;
+    let (hits, misses) = match flags.is_decrement {
+        true => (&counts.decr_hits, &counts.decr_misses),
+        false => (&counts.incr_hits, &counts.incr_misses),
+    };
     let (mut access, key, _) = call.on_key(KEY);
     let value = access.lookup_value_for_write(&key);
     let before = Before::of(value);
     let text = value.and_then(|it| it.string().ok()?.as_slice().map(<[u8]>::to_vec));
     let mut number = IntegerText::new();
     if !before.is_there {
-        let Some(vivified) = vivified else { return Ok(Err(reply::NF)) };
-        let attributes = Attributes {
-            cas: given(flags.new_cas),
-            is_key_in_base64: flags.common.is_base64,
-            ..Attributes::default()
+        let Some(vivified) = vivified else {
+            misses.add(1);
+            return Ok(Err(reply::NF));
         };
-        let expiry = expiry.unwrap_or(vivified);
-        put(&mut access, &key, number.format_unsigned(flags.initial), (expiry, attributes))?;
-        let vivified = match vivified {
-            Some(Expiry::At(at)) => Some(at),
-            _ => None,
-        };
-        let deadlines = Deadlines { at_first: None, vivified, at_last: None };
+        let deadlines = make(&mut access, &key, flags, (vivified, expiry))?;
+        counts.stored.add(1);
         return Ok(Ok((flags.initial, deadlines)));
     }
     // Before the CAS, Memcached 1.6.45 only looks at the length.
@@ -128,9 +126,32 @@ fn reckon(
     }
     access.report_changes(1, INCRBY, &key);
     effects::set_with_attributes(&mut access, &key, text, Expiry::Keep);
+    hits.add(1);
     if let Some(expiry) = expiry {
         set_expiry(&mut access, &key, expiry)?;
     }
     let (at_first, vivified) = (before.deadline, before.deadline);
     Ok(Ok((result, Deadlines { at_first, vivified, at_last: None })))
+}
+
+/// Makes an item of the number to begin with. Returns the deadlines but for the last one.
+fn make(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    flags: &ArithmeticFlags<'_>,
+    (vivified, expiry): (Option<Expiry>, Option<Option<Expiry>>),
+) -> Result<Deadlines, Refusal> {
+    let attributes = Attributes {
+        cas: given(flags.new_cas),
+        is_key_in_base64: flags.common.is_base64,
+        ..Attributes::default()
+    };
+    let mut number = IntegerText::new();
+    let value = number.format_unsigned(flags.initial);
+    put(access, key, value, (expiry.unwrap_or(vivified), attributes))?;
+    let vivified = match vivified {
+        Some(Expiry::At(at)) => Some(at),
+        _ => None,
+    };
+    Ok(Deadlines { at_first: None, vivified, at_last: None })
 }

@@ -6,6 +6,7 @@
 //! ```
 
 use super::expiry_at;
+use super::get::count_found;
 use super::told::{
     Deadlines, FLAGS, KEY, Told, answer_without_item, given, is_base64, is_item, key_for_flags,
     left_of, make_room, write_flags, write_key,
@@ -33,7 +34,8 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     if flags.vivify.is_some() {
         call.reserve(call.args.bytes() + RECORD_OVERHEAD_MAX)?;
     }
-    let args = call.args;
+    let (args, counts) = (call.args, &call.statistics.memcached);
+    let expired = call.thread.expired();
     let expiry = flags.expiry.map(|it| expiry_at(call, it));
     let vivified = flags.vivify.map(|it| expiry_at(call, it));
     let (now, counts_uses) = (call.now, call.instance.store.eviction_policy().counts_uses());
@@ -42,11 +44,15 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     let idle = history.map_or(0, |level| idle_seconds(level).into());
     let Some(is_made) = find_or_make(&mut access, &key, &flags, vivified)? else {
         drop(access);
+        count_found(counts, false, false);
+        counts.get_expired.add((call.thread.expired() != expired).into());
         if !flags.common.is_quiet {
             answer_without_item(call, reply::EN, &flags.common);
         }
         return Ok(());
     };
+    count_found(counts, true, expiry.is_some());
+    counts.stored.add(is_made.into());
     let deadlines = touch(&mut access, &key, is_made, expiry)?;
     let recaches = left_of(now, deadlines.found_by(&args, b'R'));
     let cas = match flags.common.echoes.letters().contains(&b'c') {
@@ -190,6 +196,7 @@ fn tell(
 /// Answers with what is known of an item, for people.
 pub fn me(call: &mut Call<'_>) -> Outcome {
     let (now, is_base64) = (call.now, is_base64(call));
+    call.statistics.memcached.debugs.add(1);
     let (access, key, out) = call.on_key(KEY);
     let Some(value) = access.lookup_value_without_touch(&key).filter(|it| is_item(*it)) else {
         out.raw(reply::EN);

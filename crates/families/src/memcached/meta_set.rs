@@ -25,7 +25,13 @@ pub fn ms(call: &mut Call<'_>) -> Outcome {
     let block = args.len() - 1;
     let words = args.from(FLAGS_OF_SET).take(block - FLAGS_OF_SET);
     let flags = SetFlags::parse(key, words).map_err(|_| Refusal::SYNTAX)?;
+    let counts = &call.statistics.memcached;
+    counts.sets.add(1);
     let (word, len) = store(call, &flags, block)?;
+    counts.stored.add((word == reply::HD).into());
+    if flags.looks_at_cas() && word != reply::NS {
+        storage::count_cas(counts, (word != reply::HD).then_some(word));
+    }
     if word == reply::HD && flags.common.is_quiet {
         return Ok(());
     }
@@ -144,6 +150,13 @@ pub fn md(call: &mut Call<'_>) -> Outcome {
     let key = key_for_flags(call, is_base64(call));
     let flags = DeleteFlags::parse(key, call.args.from(FLAGS)).map_err(|_| Refusal::SYNTAX)?;
     let word = delete(call, &flags)?;
+    let counts = &call.statistics.memcached;
+    if word != reply::HD {
+        counts.delete_misses.add(1);
+    } else if flags.drops_value || !flags.invalidates {
+        counts.delete_hits.add(1);
+        counts.stored.add(flags.drops_value.into());
+    }
     if word != reply::HD || !flags.common.is_quiet {
         answer_without_item(call, word, &flags.common);
     }

@@ -14,7 +14,9 @@
 //! | `meta_get.rs` | mg, me |
 //! | `meta_set.rs` | ms, md |
 //! | `meta_arithmetic.rs` | ma |
-//! | `server.rs` | version, verbosity, quit |
+//! | `server.rs` | version, flush_all, verbosity, cache_memlimit, quit |
+//! | `stats` | stats, by what it tells of |
+//! | `dump.rs` | lru_crawler metadump and mgdump |
 //! | `noted.rs` | what files and a primary tell of items |
 //! | `table.rs` | the rows, which no list of commands has |
 //!
@@ -23,12 +25,14 @@
 //! it; that an item was won is told with what else is written of it, and not by itself.
 
 mod change;
+mod dump;
 mod get;
 mod meta_arithmetic;
 mod meta_get;
 mod meta_set;
 mod noted;
 mod server;
+mod stats;
 mod storage;
 mod table;
 mod told;

@@ -5,7 +5,7 @@ use crate::generic::expire::EXPIRE;
 use crate::string::{APPEND, SET};
 use command::{Call, Outcome, effects};
 use memcached::{number, reply};
-use session::Refusal;
+use session::{MemcachedCounts, Refusal};
 use store::value::string;
 use store::{Access, Attributes, Cas, Encoding, Event, Expiry, Key, Kind};
 
@@ -51,7 +51,8 @@ fn store(call: &mut Call<'_>, condition: Condition, block: usize) -> Outcome {
     if let Some(refusal) = line.refusal {
         return drop_value(call, refusal);
     }
-    let args = call.args;
+    let (args, counts) = (call.args, &call.statistics.memcached);
+    counts.sets.add(1);
     let flags = number::item_flags(args.get(FLAGS)).ok_or(Refusal::SYNTAX)?;
     let expiry = number::item_expiry(args.get(EXPIRY)).ok_or(Refusal::SYNTAX)?;
     let expiry = expiry_at(call, expiry);
@@ -70,6 +71,9 @@ fn store(call: &mut Call<'_>, condition: Condition, block: usize) -> Outcome {
             Some(_) => Some(reply::EXISTS),
         },
     };
+    if let Condition::Cas(_) = condition {
+        count_cas(counts, refused);
+    }
     if let Some(refused) = refused {
         drop(access);
         answer(call, refused);
@@ -95,13 +99,25 @@ fn store(call: &mut Call<'_>, condition: Condition, block: usize) -> Outcome {
             effects::set_with_attributes(&mut access, &key, value, expiry);
         }
     }
+    counts.stored.add(1);
     drop(access);
     answer(call, reply::STORED);
     Ok(())
 }
 
+/// Counts a condition on a CAS, by the answer if it is not met.
+pub(super) fn count_cas(counts: &MemcachedCounts, refused: Option<&[u8]>) {
+    let count = match refused {
+        None => &counts.cas_hits,
+        Some(reply::NOT_FOUND | reply::NF) => &counts.cas_misses,
+        Some(_) => &counts.cas_badval,
+    };
+    count.add(1);
+}
+
 /// Removes the key of a value that is too large: what it held is not to be served any more.
 pub fn drop_value(call: &mut Call<'_>, refusal: memcached::Refusal) -> Outcome {
+    call.statistics.memcached.too_large.add(1);
     let (mut access, key, _) = call.on_key(1);
     let is_removed = access.remove(&key);
     access.report_changes(is_removed.into(), Event::DEL, &key);
@@ -123,10 +139,13 @@ pub fn prepend(call: &mut Call<'_>) -> Outcome {
 
 fn extend_item(call: &mut Call<'_>, is_append: bool) -> Outcome {
     let (bytes, len_max) = (call.args.get(BLOCK), item_bytes_max(call));
+    let counts = &call.statistics.memcached;
+    counts.sets.add(1);
     let (mut access, key, _) = call.on_key(1);
     let is_item = access.lookup_value_for_write(&key).is_some_and(|it| it.kind() == Kind::String);
     let more = Extension { is_append, is_base64: false, cas: Cas::None, bytes };
     let is_done = is_item && extend(&mut access, &key, more, len_max)?.is_some();
+    counts.stored.add(is_done.into());
     drop(access);
     answer(call, if is_done { reply::STORED } else { reply::NOT_STORED });
     Ok(())

@@ -1,7 +1,9 @@
 //! The rows of Memcached's commands. They stand in no list of commands, and no request of RESP
 //! names them; each needs the right to the command that does the same in RESP.
 
-use super::{change, get, meta_arithmetic, meta_get, meta_set, noted, server, storage};
+use super::{
+    change, dump, get, meta_arithmetic, meta_get, meta_set, noted, server, stats, storage,
+};
 use command::{Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, Locks};
 
 const READ: Flags = Flags::READONLY.union(Flags::FAST);
@@ -41,13 +43,13 @@ pub const COMMANDS: Command = Command::parent(
             right_of: "flushdb",
             ..Command::plain(Group::Server, "FLUSH_ALL", -1, Flags::WRITE, "1.0.0", server::flush)
         },
-        plain("STATS", "info", server::not_there),
+        Command { locks: Locks::AllFree, ..about_server("STATS", "info", stats::stats) },
         plain("VERSION", "ping", server::version),
-        plain("VERBOSITY", "config|set", server::not_there),
-        plain("CACHE_MEMLIMIT", "config|set", server::not_there),
+        about_server("VERBOSITY", "config|set", server::verbosity),
+        about_server("CACHE_MEMLIMIT", "config|set", server::set_memory_limit),
         plain("QUIT", "ping", server::quit),
-        plain("METADUMP", "scan", server::not_there),
-        plain("MGDUMP", "scan", server::not_there),
+        walking("METADUMP", dump::metadump),
+        walking("MGDUMP", dump::mgdump),
         meta("MG", "get", READ, KEY_READ, meta_get::mg),
         meta("MS", "set", WRITE, KEY_SET, meta_set::ms),
         meta("MD", "del", FREE, KEY_DELETED, meta_set::md),
@@ -136,7 +138,22 @@ const fn noted(name: &'static str, arity: i16, command: &'static str, run: Handl
     }
 }
 
-/// Row of a command without keys.
+/// Row of a command that goes over all keys.
+const fn walking(name: &'static str, run: Handler) -> Command {
+    Command {
+        locks: Locks::All,
+        right_of: "scan",
+        ..Command::plain(Group::Generic, name, -1, Flags::READONLY, "1.0.0", run)
+    }
+}
+
+/// Row of a command about the server, for those that have the right.
+const fn about_server(name: &'static str, right_of: &'static str, run: Handler) -> Command {
+    let flags = Flags::LOADING.union(Flags::STALE);
+    Command { right_of, ..Command::plain(Group::Server, name, -1, flags, "1.0.0", run) }
+}
+
+/// Row of a command without keys, for everybody.
 const fn plain(name: &'static str, right_of: &'static str, run: Handler) -> Command {
     let flags = Flags::FAST.union(Flags::LOADING).union(Flags::STALE).union(Flags::NO_AUTH);
     Command { right_of, ..Command::plain(Group::Connection, name, -1, flags, "1.0.0", run) }

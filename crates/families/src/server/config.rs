@@ -24,16 +24,25 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     let words: Vec<&[u8]> = call.args.from(2).collect();
     let (pairs, []) = words.as_chunks::<2>() else { return Err(Refusal::SYNTAX.into()) };
     let pairs: Vec<(&[u8], &[u8])> = pairs.iter().map(|[name, value]| (*name, *value)).collect();
+    let (before, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
+    let began = stopwatch.read();
+    change(call, &pairs)?;
+    call.reply.ok();
+    let nanos = stopwatch.nanos_between(began, stopwatch.read());
+    before.note_by_new_limits(call, Seen { nanos, reply_bytes: 5 });
+    Ok(())
+}
+
+/// Changes settings for a client.
+pub(crate) fn change(call: &mut Call<'_>, pairs: &[(&[u8], &[u8])]) -> Result<(), Refusal> {
     let is_fixed = |(name, _): &(&[u8], &[u8])| {
         settings::find(name).is_some_and(|row| row.fixed_while_loading)
     };
     if call.instance.loading.is_active() && pairs.iter().any(is_fixed) {
-        return Err(Refusal::LOADING.into());
+        return Err(Refusal::LOADING);
     }
     let origin = if call.session.client.is_local() { Origin::Local } else { Origin::Remote };
-    let (before, stopwatch) = (Observer::of(&call.instance.settings), &call.instance.stopwatch);
-    let began = stopwatch.read();
-    let changed = call.instance.settings.set_many(&pairs, origin);
+    let changed = call.instance.settings.set_many(pairs, origin);
     let changed = changed.map_err(|error| match error {
         SetError::Unknown { name } => Refusal::naming(UNKNOWN, &[&name]),
         error => Refusal::new(error.to_string()),
@@ -43,9 +52,6 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     // What its worker keeps of settings is read again before the client's next command.
     call.session.yields = true;
     call.instance.command_log.follow_settings(&call.instance.settings);
-    call.reply.ok();
-    let nanos = stopwatch.nanos_between(began, stopwatch.read());
-    before.note_by_new_limits(call, Seen { nanos, reply_bytes: 5 });
     Ok(())
 }
 

@@ -25,6 +25,8 @@ pub(crate) mod modules;
 mod saving;
 mod table;
 
+pub(crate) use config::change;
+
 pub use table::TABLE;
 
 #[cfg(test)]

@@ -46,6 +46,8 @@ pub enum Resume {
     },
     /// So many bytes are dropped.
     Swallow(usize),
+    /// The line of a dump comes once more, of which some parts were executed.
+    Dump,
 }
 
 /// Whole request, or a part of a line of keys.
@@ -59,7 +61,7 @@ pub struct Request {
     pub is_quiet: bool,
     /// True if a meta command's key is in base64.
     pub is_base64: bool,
-    /// True unless it is a later part of a line of keys.
+    /// True unless it is a later part of a line of keys or of a dump.
     pub is_first: bool,
     /// True unless another part of its line follows.
     pub is_last: bool,

@@ -3,6 +3,7 @@ use crate::Command;
 use wire::Span;
 
 mod cuts;
+mod dumps;
 mod limits;
 mod lines_of_keys;
 mod measured;

@@ -193,11 +193,11 @@ fn check_unknown(words: Words<'_>) -> Result<Line, Unfit> {
     let (is_quiet, is_indented) = (words.end_with_noreply(), words.are_indented());
     let refuse = |refusal| Err(Unfit { refusal, is_quiet, block: None });
     let command = match (words.get(0), words.get(1)) {
-        (b"lru_crawler", b"metadump") if !is_indented => Command::Metadump,
-        (b"lru_crawler", b"mgdump") if !is_indented => Command::Mgdump,
-        (b"lru_crawler", _) if !is_indented => return refuse(Refusal::Unknown),
+        (b"lru_crawler", b"metadump") => Command::Metadump,
+        (b"lru_crawler", b"mgdump") => Command::Mgdump,
+        (b"lru_crawler", _) => return refuse(Refusal::Unknown),
         (b"watch", _) if !is_indented => return Err(Unfit::line(Refusal::Watch)),
-        (b"shutdown", _) if !is_indented => return refuse(Refusal::Shutdown),
+        (b"shutdown", _) => return refuse(Refusal::Shutdown),
         _ if words.len() > 1 && words.last().starts_with(b"HTTP/") => return Ok(Line::Close),
         _ => return refuse(Refusal::Unknown),
     };

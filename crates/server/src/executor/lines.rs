@@ -22,6 +22,8 @@ impl Executor {
             Reply::new(&mut self.replies, protocol).raw(refused.refusal.line());
         }
         self.instance.statistics.count_error(PROTOCOL_ERROR_CODE);
+        let is_too_large = refused.refusal == memcached::Refusal::TooLarge;
+        self.statistics.memcached.too_large.add(is_too_large.into());
         if self.replies.len() > REPLIES_MAX {
             self.send_early(connection);
         }

@@ -17,6 +17,7 @@ pub fn count_unanswered(
             let reply_bytes = seen.reply_bytes + call.session.mailed_bytes as u64;
             observer.count(call, Seen { reply_bytes, ..seen });
         }
+        Execution::GoesOn => call.statistics.commands[call.row.id].nanos.add(seen.nanos),
         Execution::Waits => return Outstanding::of(call, began),
         Execution::Done | Execution::Counted | Execution::Aside | Execution::Postponed => {}
     }

@@ -8,7 +8,7 @@ use super::pending::Changes;
 use super::shards::Shards;
 use super::thread_context::ThreadContext;
 use crate::eviction::{AccessHistory, Use, touched};
-use crate::key::Key;
+use crate::key::{Key, ValueTag};
 use base::{KeyHasher, Millis, Random, ShardId};
 use index::{Entry, Index};
 use std::num::NonZeroU64;
@@ -232,6 +232,7 @@ impl<'a> Guard<'a> {
     fn past_deadline(&mut self, key: &Key<'_>, found: Found<'a>, will_change: bool) -> bool {
         if !self.shows_expired && (will_change || !self.shards.keeps_expired()) {
             self.thread.counters.expired.add(1);
+            self.count_unfetched(found.value_tag());
             self.remove_found(key, found, Reason::Expired);
         }
         self.shows_expired
@@ -258,9 +259,15 @@ impl<'a> Guard<'a> {
     }
 
     /// Counts a key that is removed because its deadline has passed, before a client asked for it.
-    pub fn count_expired_by_sweep(&mut self) {
+    pub fn count_expired_by_sweep(&mut self, value_tag: ValueTag) {
+        self.count_unfetched(value_tag);
         self.thread.counters.expired.add(1);
         self.thread.counters.expired_by_sweep.add(1);
+    }
+
+    fn count_unfetched(&mut self, value_tag: ValueTag) {
+        let is_unfetched = value_tag.is_unfetched_string();
+        self.thread.counters.expired_unfetched.add(is_unfetched.into());
     }
 
     /// Counts parts of values that are removed because their deadline has passed.

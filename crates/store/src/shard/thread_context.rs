@@ -165,6 +165,11 @@ impl ThreadContext {
         self.counters.evicted.get()
     }
 
+    /// Returns how many keys the thread has removed since their deadline had passed.
+    pub fn expired(&self) -> u64 {
+        self.counters.expired.get()
+    }
+
     /// Returns true if the thread has its share of the cleaning to do, which `Store::upkeep` does.
     #[inline]
     pub fn owes_upkeep(&self) -> bool {

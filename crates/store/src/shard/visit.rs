@@ -186,8 +186,9 @@ impl<J: FnMut(ValueRef<'_>) -> Verdict> DeadlineVisitor for Sweep<'_, '_, J> {
             Verdict::Expired => {
                 let key = self.guard.shards.key(self.keyspace, found.record.key());
                 self.guard.before_removal(&key, &found, Reason::Expired);
+                let value_tag = found.value_tag();
                 self.guard.let_go(&key, &found, Reason::Expired);
-                self.guard.count_expired_by_sweep();
+                self.guard.count_expired_by_sweep(value_tag);
                 self.has_expired = true;
                 None
             }

@@ -64,7 +64,7 @@ impl Waker<'_> {
         call.thread.author = others;
         match outcome {
             Ok(()) => {}
-            Err(Unanswered::ByMail | Unanswered::Waits) => {
+            Err(Unanswered::ByMail | Unanswered::Waits | Unanswered::GoesOn) => {
                 if turn == Turn::First {
                     self.leave_to_next(waiter, &client, state);
                 }
