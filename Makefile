@@ -5,9 +5,11 @@
 #   make build                      build the release server only
 #   make tools                      build varve-check and varve-import
 #   make test  STAGES='fmt clippy'  every check and test, or the named stages (scripts/test lists them)
-#   make compat ARGS=...            Valkey's own test suite against a running Varve
+#   make compat ARGS=...            Valkey's own test suite against a running Varve;
+#                                   ARGS=--memcached runs Memcached's instead
 #   make clients ARGS=...           the own tests of client libraries against Varve and Valkey, side by side,
-#                                   and queues and locks that are made of scripts; ARGS picks some
+#                                   queues and locks that are made of scripts, and clients of Memcached;
+#                                   ARGS picks some
 #   make report ARGS=...            every scenario of bench/ at a small scale, and a page of them
 #   make bench  ARGS=...            the same at the whole scale, or what ARGS names
 #   make fuzz  TIME=600 TARGETS=... every fuzz target for so many seconds each
@@ -64,12 +66,13 @@ PROGRAMS := bullmq rq celery sidekiq redisson django sentinels
 clients: build
 	@export VARVE_SERVER="$${VARVE_SERVER:-$(SERVER)}"; \
 	programs='$(filter $(PROGRAMS),$(or $(ARGS),$(PROGRAMS)))'; \
-	suites='$(filter-out $(PROGRAMS),$(ARGS))'; \
+	suites='$(filter-out $(PROGRAMS) memcached,$(ARGS))'; \
 	status=0; \
 	if [[ -n $$programs ]]; then tests/with_server.py tests/clients/run $$programs || status=1; fi; \
 	users='$(filter bullmq sidekiq,$(or $(ARGS),$(PROGRAMS)))'; \
 	if [[ -n $$users ]]; then tests/clients/as_user $$users || status=1; fi; \
 	if [[ -n $$suites || -z '$(ARGS)' ]]; then tests/clients/suites/run $$suites || status=1; fi; \
+	if [[ -z '$(filter-out memcached,$(ARGS))' ]]; then tests/clients/memcached/run || status=1; fi; \
 	exit $$status
 
 report:

@@ -27,6 +27,8 @@ pub struct GetFlags<'a> {
     pub wants_value: bool,
     /// u: the item's history stays as it is.
     pub keeps_history: bool,
+    /// C: the value is not wanted of an item that has this CAS value.
+    pub compare: Option<u64>,
     /// E: CAS value for an item that N makes.
     pub new_cas: Option<u64>,
     /// N: a missing item is made, empty, with this expiry.
@@ -51,6 +53,7 @@ impl<'a> GetFlags<'a> {
             common: flags.common(),
             wants_value: flags.has(b'v'),
             keeps_history: flags.has(b'u'),
+            compare: flags.compare,
             new_cas: flags.new_cas(),
             vivify: flags.vivify,
             recache: flags.recache,

@@ -1,7 +1,7 @@
 //! Certificates and keys from the contents of PEM files.
 
 use pkcs8::pkcs5::pbes2::Kdf;
-use pkcs8::{EncryptedPrivateKeyInfoRef, SecretDocument};
+use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::fmt;
@@ -136,10 +136,20 @@ fn private_key(pem: &[u8], pass: &[u8]) -> Result<PrivateKeyDer<'static>, KeyErr
         let end = end.ok_or_else(|| KeyError::Broken("it has no end".to_owned()))?;
         return decrypt(&text[begin..end], pass);
     }
-    PrivateKeyDer::from_pem_slice(pem).map_err(|error| match error {
+    let labelled = PrivateKeyDer::from_pem_slice(pem).map_err(|error| match error {
         rustls_pki_types::pem::Error::NoItemsFound => KeyError::None,
         error => KeyError::Broken(error.to_string()),
-    })
+    })?;
+    Ok(as_it_is(labelled))
+}
+
+/// Returns a key in the form that it has. A file may say `RSA PRIVATE KEY` above a key of PKCS#8,
+/// which OpenSSL reads.
+fn as_it_is(labelled: PrivateKeyDer<'static>) -> PrivateKeyDer<'static> {
+    match PrivateKeyInfoRef::try_from(labelled.secret_der()) {
+        Ok(_) => PrivatePkcs8KeyDer::from(labelled.secret_der().to_vec()).into(),
+        Err(_) => labelled,
+    }
 }
 
 fn decrypt(pem: &str, pass: &[u8]) -> Result<PrivateKeyDer<'static>, KeyError> {

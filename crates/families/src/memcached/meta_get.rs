@@ -122,8 +122,9 @@ fn write_item(
     flags: &GetFlags<'_>,
     told: &Told,
 ) {
+    let wants_value = flags.wants_value && !has_cas(access, key, flags.compare);
     let mut line = Vec::new();
-    if flags.wants_value {
+    if wants_value {
         line.extend_from_slice(reply::VA);
         line.extend_from_slice(IntegerText::new().format_unsigned(told.len as u64));
     } else {
@@ -132,12 +133,18 @@ fn write_item(
     write_flags(&mut line, key.bytes, &flags.common, told);
     line.extend_from_slice(reply::LINE_END);
     out.raw(&line);
-    if flags.wants_value
+    if wants_value
         && let Some(Ok(string)) = access.lookup_value_without_touch(key).map(ValueRef::string)
     {
         raw_value(out, &string);
         out.raw(reply::LINE_END);
     }
+}
+
+/// Returns true if the item has this CAS value: its client knows the value.
+fn has_cas(access: &Access<'_>, key: &Key<'_>, cas: Option<u64>) -> bool {
+    let number = |it: ValueRef<'_>| it.attributes().cas.number().map(NonZeroU64::get);
+    cas.is_some() && access.lookup_value_without_touch(key).and_then(number) == cas
 }
 
 /// Makes an empty item, which its client is to write: it is won from the begin, so that files and

@@ -163,6 +163,19 @@ fn a_key_that_is_none_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_key_under_the_label_of_another_form_is_read_as_what_it_is() {
+    let (ca, key) = (Ca::new("ca"), KeyPair::generate().expect("randomness"));
+    let person = ca.person_with(&key, "ann", &[]);
+    for label in ["RSA PRIVATE KEY", "EC PRIVATE KEY"] {
+        let pem = key.serialize_pem().replace("PRIVATE KEY", label);
+        let identity = Identity::of_key(roots(&person.certificate), pem.as_bytes(), b"");
+        let identity = identity.expect("a key");
+        let rules = ServerRules::new(&identity, (Asks::Never, &ca.roots()), &choices(""));
+        assert!(rules.is_ok(), "{label}");
+    }
+}
+
+#[test]
 fn a_key_that_is_not_that_of_the_certificate_is_refused() {
     let ca = Ca::new("ca");
     let (ann, ben) = (ca.person("ann", &[]), ca.person("ben", &[]));
