@@ -26,7 +26,7 @@ pub struct Seats {
     pub clients: usize,
     /// How far their connections with TLS go; without it they are plain.
     pub tls: Option<Far>,
-    /// Requests that each sends; `{client}` is its number.
+    /// Requests that each sends; `{client}` is its number. Those of Memcached's clients are none.
     pub sends: Vec<String>,
     /// False if the last request is not answered, as BLPOP of an empty list.
     #[serde(default = "yes")]
@@ -61,7 +61,9 @@ pub struct Audience {
 impl Audience {
     /// Connects the clients to a server and has them send their requests.
     pub fn join(server: &Server, seats: &Seats) -> Result<Self> {
-        let address = server.address(seats.tls.is_some())?;
+        let protocol = server.protocol_of_loads();
+        let protocol = if seats.sends.is_empty() { protocol } else { Protocol::Resp };
+        let address = server.address_for(protocol, seats.tls.is_some())?;
         let join = |client| seats.join(&address, client).context("a client beside the load");
         let sockets = (0..seats.clients).map(join).collect::<Result<Vec<_>>>()?;
         let (is_over, reads) = (Arc::new(AtomicBool::new(false)), seats.reads);

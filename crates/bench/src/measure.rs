@@ -145,9 +145,12 @@ fn prepare(server: &Server, load: &Load) -> Result<Vec<Part>> {
     ensure!(have_connections, "{threads} threads need as many connections");
     let part = |thread| -> Result<Part> {
         let mut event_loop = EventLoop::new()?;
-        let (protocol, count) = (server.protocol(), load.connections_of(thread));
-        let address = server.address(load.tls)?;
-        event_loop.connect(&address, count, &load.opens, &ReplyReader::new(protocol))?;
+        let protocol = load.protocol.unwrap_or(server.protocol_of_loads());
+        let address = server.address_for(protocol, load.tls)?;
+        let keeps = !load.fills.is_empty();
+        let reader = if keeps { ReplyReader::keeping } else { ReplyReader::new };
+        let count = load.connections_of(thread);
+        event_loop.connect(&address, count, &load.opens, &reader(protocol))?;
         Ok((event_loop, Sender::new(protocol, load, thread)?))
     };
     let mut parts: Vec<_> = (0..threads).map(part).collect::<Result<_>>()?;
@@ -198,7 +201,7 @@ pub(crate) mod tests {
     use std::sync::atomic::AtomicU64;
 
     use super::*;
-    use crate::generator::Arrival;
+    use crate::generator::{Arrival, KeyChoice};
     use crate::protocol::Protocol;
     use crate::{fake, null};
 
@@ -267,6 +270,26 @@ pub(crate) mod tests {
         assert_eq!((measured.outcome.operations, measured.outcome.replies.bulk), (100, 100));
         // Each connection sends at least one batch, however short the time is.
         assert!(seen.load(Relaxed) >= 100 + 7 * 16);
+    }
+
+    #[test]
+    fn what_was_missed_is_set() {
+        // It has the keys that end with an even number.
+        let port = fake::serve(|requests| {
+            let text = String::from_utf8_lossy(requests);
+            let answer = |request: &str| match request.contains("SET") {
+                true => "+OK\r\n",
+                false if request.ends_with(['0', '2', '4', '6', '8']) => "$1\r\nv\r\n",
+                false => "$-1\r\n",
+            };
+            let requests = text.split('*').skip(1).map(|it| answer(it.trim_end()));
+            Some(requests.collect::<String>().into_bytes())
+        });
+        let load = Load { keys: KeyChoice::Sequential, pipeline: 3, connections: 2, ..gets(30, 1) };
+        let fills = vec!["SET k{n} v".to_owned()];
+        let Outcome { operations, replies, .. } =
+            run(&server(port), &Load { fills, ..load }).outcome;
+        assert_eq!((operations, replies.bulk, replies.nil, replies.status), (30, 15, 15, 15));
     }
 
     #[test]

@@ -3,12 +3,13 @@
 //!
 //! | RESP2 | memcached's text protocol | counts as |
 //! |---|---|---|
-//! | `+OK` | `STORED` | status |
+//! | `+OK` | `STORED`, `OK`, `HD`, `MN` | status |
 //! | `$n`, and n bytes | `VALUE key flags n`, n bytes, `END` | bulk; further values as elements |
-//! | `$-1`, `*-1`, `_` | `END` alone | nil |
-//! | `:n` | `DELETED`, `NOT_FOUND` | integer; zero too, where it is 0 or `NOT_FOUND` |
+//! | | `VA n`, n bytes | bulk |
+//! | `$-1`, `*-1`, `_` | `END` alone, `EN` | nil |
+//! | `:n` | digits; `DELETED`, `TOUCHED`; `NOT_FOUND`, `NF` | integer; zero too, where it is 0 or the last ones |
 //! | `*n`, and all that is in it | - | array |
-//! | `-text` | `ERROR`, `NOT_STORED` and others | error |
+//! | `-text` | `ERROR`, `NOT_STORED`, `NS`, `EX` and others | error |
 
 use crate::protocol::Protocol;
 
@@ -67,17 +68,25 @@ pub enum Answer {
     Integer,
     /// An array, or nil.
     Array,
+    /// `HD` of Memcached, or what it says where nothing is found.
+    Head,
 }
 
 impl Answer {
     /// Returns the kind of reply to a request, by its first word; an integer unless known to be
     /// another.
     pub fn to(request: &str) -> Self {
-        match request.split(' ').next().unwrap_or_default() {
+        let mut words = request.split(' ');
+        match words.next().unwrap_or_default() {
+            "mg" | "ms" | "md" | "ma" if words.any(|flag| flag == "v") => Self::Value,
+            "mg" | "ms" | "md" | "ma" => Self::Head,
             "SET" | "ACL" | "AUTH" | "BGSAVE" | "FLUSHALL" | "FLUSHDB" | "HMSET" | "MSET"
-            | "MULTI" | "PING" | "RENAME" | "add" | "replace" => Self::Status,
+            | "MULTI" | "PING" | "RENAME" | "add" | "append" | "mn" | "prepend" | "replace"
+            | "set" => Self::Status,
             "GET" | "GETRANGE" | "HGET" | "LMOVE" | "BLMOVE" | "LPOP" | "RPOP" | "RPOPLPUSH"
-            | "ECHO" | "SCRIPT" | "XADD" | "ZSCORE" | "get" => Self::Value,
+            | "ECHO" | "SCRIPT" | "XADD" | "ZSCORE" | "get" | "gets" | "gat" | "gats" => {
+                Self::Value
+            }
             "BLPOP" | "EXEC" | "HGETALL" | "LRANGE" | "MGET" | "SINTER" | "SORT"
             | "SRANDMEMBER" | "XREAD" | "ZRANGEBYSCORE" => Self::Array,
             _ => Self::Integer,
@@ -87,7 +96,7 @@ impl Answer {
 
 /// The replies that a batch must bring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Expected([u64; 4]);
+pub struct Expected([u64; 5]);
 
 impl Expected {
     /// Adds one reply of a kind.
@@ -102,12 +111,12 @@ impl Expected {
 
     /// Returns true if these replies answer the batch.
     pub fn is_met_by(&self, replies: &Replies) -> bool {
-        let [statuses, values, integers, arrays] = self.0;
-        replies.status <= statuses
+        let [statuses, values, integers, arrays, heads] = self.0;
+        replies.status <= statuses + heads
             && replies.bulk <= values
             && replies.array <= arrays
-            && replies.nil <= values + arrays
-            && replies.integer <= integers
+            && replies.nil <= values + arrays + heads
+            && replies.integer <= integers + heads
             && replies.total() == self.total()
     }
 }
@@ -230,6 +239,10 @@ impl ReplyReader {
                 counted.zero += u64::from(self.open == 0 && number == 0);
                 &mut counted.integer
             }
+            Frame::Item(bytes) => {
+                counted.bytes += bytes.len() as u64;
+                &mut counted.bulk
+            }
             Frame::Value(_) => &mut counted.bulk,
             Frame::Line(_) => &mut counted.status,
             Frame::Nil => &mut counted.nil,
@@ -246,10 +259,13 @@ impl ReplyReader {
     fn keep(&mut self, frame: &Frame<'_>) {
         let Some(kept) = &mut self.kept else { return };
         kept.push(match frame {
-            Frame::Value(bytes) | Frame::Line(bytes) => Value::Text(bytes.to_vec()),
+            Frame::Value(bytes) | Frame::Item(bytes) | Frame::Line(bytes) => {
+                Value::Text(bytes.to_vec())
+            }
             Frame::Error(line) => Value::Error(text(line)),
             Frame::Integer(number) => Value::Integer(*number),
             Frame::Nil => Value::Nil,
+            Frame::End if self.open == 0 => Value::Nil,
             Frame::Array(_) | Frame::End => return,
         });
     }
@@ -279,6 +295,8 @@ pub(crate) enum Frame<'a> {
     Line(&'a [u8]),
     /// A bulk string of RESP, or a value or a line of memcached's statistics.
     Value(&'a [u8]),
+    /// A value of memcached's meta protocol, which no end follows.
+    Item(&'a [u8]),
     Nil,
     Integer(i64),
     Error(&'a [u8]),
@@ -286,6 +304,12 @@ pub(crate) enum Frame<'a> {
     Array(usize),
     /// End of memcached's values.
     End,
+}
+
+impl Frame<'_> {
+    fn into_item(self) -> Self {
+        if let Self::Value(bytes) = self { Self::Item(bytes) } else { self }
+    }
 }
 
 /// Reads the frame at the front, and its length; `None` if its end has not arrived.
@@ -310,6 +334,10 @@ pub(crate) fn frame(
     let frame = match protocol {
         Protocol::Resp => resp(line),
         Protocol::Memcached => match value_length(line) {
+            Some(length) if line.starts_with(b"VA ") => {
+                let item = value(bytes, from, length)?;
+                return Ok(item.map(|(it, length)| (it.into_item(), length)));
+            }
             Some(length) => return value(bytes, from, length),
             None => memcached(line),
         },
@@ -373,23 +401,32 @@ fn resp(line: &[u8]) -> Option<Frame<'_>> {
 
 /// Returns the length of the value that a line of memcached announces.
 fn value_length(line: &[u8]) -> Option<usize> {
-    let mut words = line.strip_prefix(b"VALUE ")?.split(|byte| *byte == b' ');
-    let bytes = words.nth(2).filter(|_| words.next().is_none())?;
-    str::from_utf8(bytes).ok()?.parse().ok().filter(|length| *length <= LENGTH_MAX)
+    let number = |word: &[u8]| str::from_utf8(word).ok()?.parse::<u64>().ok();
+    let mut words = line.split(|byte| *byte == b' ');
+    let bytes = match words.next()? {
+        b"VA" => words.next()?,
+        b"VALUE" => {
+            let bytes = words.nth(2)?;
+            let is_cas = |word| number(word).is_some();
+            (words.next().is_none_or(is_cas) && words.next().is_none()).then_some(bytes)?
+        }
+        _ => return None,
+    };
+    number(bytes)?.try_into().ok().filter(|length| *length <= LENGTH_MAX)
 }
 
 /// Reads any other line of memcached.
 fn memcached(line: &[u8]) -> Option<Frame<'_>> {
     Some(match line.split(|byte| *byte == b' ').next()? {
-        b"STORED" => Frame::Line(line),
+        b"STORED" | b"OK" | b"HD" | b"MN" => Frame::Line(line),
         b"END" => Frame::End,
+        b"EN" => Frame::Nil,
         b"STAT" => Frame::Value(line),
-        b"DELETED" => Frame::Integer(1),
-        b"NOT_FOUND" => Frame::Integer(0),
-        b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR" | b"NOT_STORED" | b"EXISTS" => {
-            Frame::Error(line)
-        }
-        _ => return None,
+        b"DELETED" | b"TOUCHED" => Frame::Integer(1),
+        b"NOT_FOUND" | b"NF" => Frame::Integer(0),
+        b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR" | b"NOT_STORED" | b"EXISTS" | b"NS"
+        | b"EX" => Frame::Error(line),
+        digits => Frame::Integer(str::from_utf8(digits).ok()?.parse::<u64>().ok()? as i64),
     })
 }
 
@@ -445,11 +482,12 @@ mod tests {
             stream: b"STORED\r\nVALUE k 0 16\r\n0123456789abcdef\r\nEND\r\nEND\r\nDELETED\r\n\
                 NOT_FOUND\r\nSERVER_ERROR out of memory\r\nERROR\r\nVALUE e 7 0\r\n\r\nEND\r\n\
                 VALUE k 0 5\r\nEND\r\n\r\nEND\r\n\
-                VALUE a 0 1\r\nx\r\nVALUE b 0 2\r\n\r\n\r\nEND\r\n",
-            replies: counts([1, 4, 1, 2, 2, 0, 1, 1, 24]),
+                VALUE a 0 1\r\nx\r\nVALUE b 0 2 77\r\n\r\n\r\nEND\r\n\
+                VA 2 kx\r\nab\r\nEN\r\nHD\r\nMN\r\nNF\r\n12\r\nTOUCHED\r\nNS\r\n",
+            replies: counts([3, 5, 2, 5, 3, 0, 1, 2, 26]),
             first_error: "SERVER_ERROR out of memory",
             refused: "+OK\r\n|STORED\n|VALUE k 0 x\r\n|VALUE k 0 \r\n|VALUE k 0 1\r\nabc|\
-                VALUE k 0 1\r\na\rX|VALUE k 0 1 1\r\n",
+                VALUE k 0 1\r\na\rX|VALUE k 0 1 1 1\r\n|VALUE k 0 1 x\r\n|VA x\r\n|XY\r\n",
             line: "ERROR ",
         };
         [resp, memcached]

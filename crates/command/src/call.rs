@@ -136,10 +136,17 @@ impl<'c> Call<'c> {
     #[inline(always)]
     pub fn on_key(&mut self, at: usize) -> (Access<'_>, Key<'c>, &mut Reply<'c>) {
         let key = self.key(at);
+        let (access, reply) = self.on(key);
+        (access, key, reply)
+    }
+
+    /// Locks a key that was hashed before. Returns the access, and the writer of the reply.
+    #[inline(always)]
+    pub fn on(&mut self, key: Key<'c>) -> (Access<'_>, &mut Reply<'c>) {
         let mut access = self.instance.store.lock(self.thread, &key, self.now);
         let (request, keys) = ((self.row, self.args), (key.keyspace, &[key][..]));
         begin(&mut access, self.instance, self.session, request, keys);
-        (access, key, &mut self.reply)
+        (access, &mut self.reply)
     }
 
     /// Locks the keys at `positions`, all at once. Returns the access, the keys in the same order,

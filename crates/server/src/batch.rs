@@ -266,8 +266,9 @@ impl Batch {
         let args = args(&request, &self.spans, &self.inline, input);
         request.row = row_of_line(self.table, line.request.command, &args);
         // Of several keys the command finds the hashes itself, and looks ahead for all.
-        if request.row.has_one_key {
-            let key = ahead.store.key(ahead.keyspace, args.get(request.row.first_key));
+        let at = request.row.first_key;
+        if request.row.has_one_key || at > 0 && args.len() == at + 1 {
+            let key = ahead.store.key(ahead.keyspace, args.get(at));
             request.hash = Some(key.hash);
             self.keys.push((key.keyspace, key.hash));
         }

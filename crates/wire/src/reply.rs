@@ -246,6 +246,17 @@ impl<'a> Reply<'a> {
         self.out.extend_from_slice(bytes);
     }
 
+    /// Writes bytes as they are, all of these or none.
+    #[inline]
+    pub fn raw_parts(&mut self, parts: &[&[u8]]) {
+        let len = parts.iter().map(|part| part.len()).sum();
+        if !self.has_room(len) {
+            return self.mark_over_limit();
+        }
+        self.out.reserve(len);
+        parts.iter().for_each(|part| self.out.extend_from_slice(part));
+    }
+
     /// Ends a bulk string begun by [`Self::begin_bulk`].
     #[inline]
     pub fn end_bulk(&mut self) {

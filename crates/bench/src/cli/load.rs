@@ -201,6 +201,8 @@ impl RunArguments {
         };
         Ok(Load {
             requests: self.request.clone(),
+            fills: Vec::new(),
+            protocol: None,
             keys: self.choice.clone(),
             key_count: self.keys,
             pipeline: self.pipeline,

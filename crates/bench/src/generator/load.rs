@@ -8,6 +8,8 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::Protocol;
+
 /// Distribution from which the next key number in `0..count` is drawn.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -84,6 +86,11 @@ pub enum Arrival {
 pub struct Load {
     /// Requests in the form of `template.rs`, each with its share.
     pub requests: Vec<(u32, String)>,
+    /// Requests that store what those have missed, one for each of them; or none at all. Each
+    /// request then asks for one key.
+    pub fills: Vec<String>,
+    /// By default that in which the server gets loads.
+    pub protocol: Option<Protocol>,
     pub keys: KeyChoice,
     /// Upper bound of the numbers, exclusive.
     pub key_count: u64,
@@ -115,6 +122,8 @@ impl Load {
     pub fn of(request: impl Into<String>, key_count: u64) -> Self {
         Self {
             requests: vec![(1, request.into())],
+            fills: Vec::new(),
+            protocol: None,
             keys: KeyChoice::Uniform,
             key_count,
             pipeline: 16,

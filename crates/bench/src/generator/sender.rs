@@ -9,10 +9,13 @@ use rand::seq::SliceRandom;
 use super::template::{Chance, Template};
 use super::{Batch, Client, Keys, Load, Meter, Monitor, Received, Stop, Turn};
 use crate::protocol::Protocol;
+use crate::replies::Value;
 
 /// Client that sends one thread's part of a load and measures it.
 pub struct Sender {
     requests: Vec<Template>,
+    /// Those that store what the others have missed.
+    fills: Vec<Template>,
     /// Requests in the order in which they are sent, from the start again at its end: their shares
     /// are exact, and shuffled.
     order: Vec<usize>,
@@ -21,6 +24,9 @@ pub struct Sender {
     chance: Chance,
     load: Load,
     thread: usize,
+    /// Requests of each connection that are not answered, or that missed what they asked for, with
+    /// their numbers; only if there are fills.
+    asked: Vec<Vec<(usize, u64)>>,
     /// Measures from the last start on.
     pub meter: Meter,
 }
@@ -29,7 +35,9 @@ impl Sender {
     /// Prepares thread `thread` of the load's threads; the same seed gives the same requests.
     pub fn new(protocol: Protocol, load: &Load, thread: usize) -> Result<Self> {
         ensure!(load.pipeline > 0, "pipeline: at least 1");
-        let parse = |(_, request): &(u32, String)| Template::parse(protocol, request);
+        let count = load.requests.len();
+        ensure!([0, count].contains(&load.fills.len()), "a fill for each request, or none");
+        let parse = |request: &String| Template::parse(protocol, request);
         let mut order = Vec::new();
         let whole: u32 = load.requests.iter().map(|(share, _)| share).sum();
         for (number, (share, _)) in load.requests.iter().enumerate() {
@@ -38,7 +46,9 @@ impl Sender {
         }
         order.shuffle(&mut load.random_of(thread));
         Ok(Self {
-            requests: load.requests.iter().map(parse).collect::<Result<_>>()?,
+            requests: load.requests.iter().map(|(_, it)| parse(it)).collect::<Result<_>>()?,
+            fills: load.fills.iter().map(parse).collect::<Result<_>>()?,
+            asked: vec![Vec::new(); load.connections],
             order,
             at: 0,
             keys: Keys::new(load, thread)?,
@@ -57,21 +67,38 @@ impl Sender {
 }
 
 impl Client for Sender {
-    fn next(&mut self, _: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
+    fn next(&mut self, connection: usize, now: Instant, batch: &mut Batch) -> Result<Turn> {
+        if let missed @ 1.. = self.asked[connection].len() {
+            for (request, number) in std::mem::take(&mut self.asked[connection]) {
+                self.fills[request].write(number, &mut self.chance, batch);
+            }
+            return Ok(Turn::Send(now, missed));
+        }
         let turn = self.meter.turn(now)?;
         let Turn::Send(_, count) = turn else { return Ok(turn) };
         for _ in 0..count {
-            let template = &self.requests[self.order[self.at]];
+            let request = self.order[self.at];
             self.at = if self.at + 1 == self.order.len() { 0 } else { self.at + 1 };
-            template.write(self.keys.draw(), &mut self.chance, batch);
+            let number = self.keys.draw();
+            self.requests[request].write(number, &mut self.chance, batch);
+            if !self.fills.is_empty() {
+                self.asked[connection].push((request, number));
+            }
         }
         Ok(turn)
     }
 
-    fn on_replies(&mut self, _: usize, received: &Received<'_>) -> Result<bool> {
+    fn on_replies(&mut self, connection: usize, received: &Received<'_>) -> Result<bool> {
+        let asked = &mut self.asked[connection];
+        if asked.is_empty() && !self.fills.is_empty() {
+            self.meter.outcome.replies.add(&received.replies);
+            return Ok(false);
+        }
         self.meter.add(received.replies.total(), received.now);
         self.meter.outcome.record(received);
-        Ok(false)
+        let mut values = received.values.iter();
+        asked.retain(|_| values.next() == Some(&Value::Nil));
+        Ok(!asked.is_empty())
     }
 }
 

@@ -10,7 +10,9 @@
 //! | `{#100}` | random number below 100 |
 //!
 //! Several requests that are sent one behind the other stand in one line, parted by `; `. Memcached
-//! gets GET, DEL and SET, with EX or without, in its own words.
+//! gets GET, MGET, DEL and SET, with EX or without, in its own words. A request in small letters is
+//! a line of its own, with the value of `set k 0 0 VALUE` and `ms k VALUE T0` as a word, whose length
+//! and place are as the protocol wants them.
 
 use std::num::NonZeroU64;
 
@@ -34,7 +36,11 @@ impl Template {
     pub fn parse(protocol: Protocol, text: &str) -> Result<Self> {
         let (mut pieces, mut answers) = (Vec::new(), Vec::new());
         for request in text.split("; ") {
-            answers.push(Answer::to(request));
+            answers.push(match Answer::to(request) {
+                // Memcached's reply to several keys is no array.
+                Answer::Array if protocol == Protocol::Memcached => Answer::Value,
+                answer => answer,
+            });
             let read = match protocol {
                 Protocol::Resp => resp(request),
                 Protocol::Memcached => memcached(request),
@@ -86,9 +92,8 @@ enum Piece {
     Scrambled(Steps, usize),
     Letters(Sizes),
     Below(NonZeroU64),
-    /// A word whose length, known only when it is written, stands between this text and a line end
-    /// before it.
-    Word(&'static [u8], Vec<Piece>),
+    /// A word whose length, known only when it is written, stands before it between these texts.
+    Word(&'static [u8], Vec<u8>, Vec<Piece>),
 }
 
 impl Piece {
@@ -113,13 +118,13 @@ impl Piece {
                 chance.write(count, bytes);
             }
             Self::Below(limit) => write_number(chance.random.random_range(0..limit.get()), bytes),
-            Self::Word(before, pieces) => {
+            Self::Word(before, behind, pieces) => {
                 let begin = bytes.len();
                 pieces.iter().for_each(|piece| piece.write(drawn, chance, bytes));
                 let end = bytes.len();
                 bytes.extend_from_slice(before);
                 write_number((end - begin) as u64, bytes);
-                bytes.extend_from_slice(b"\r\n");
+                bytes.extend_from_slice(behind);
                 let header = bytes.len() - end;
                 bytes[begin..].rotate_right(header);
                 bytes.extend_from_slice(b"\r\n");
@@ -161,7 +166,7 @@ fn resp(text: &str) -> Result<Vec<Piece>> {
     let words: Vec<&str> = text.split(' ').collect();
     let mut pieces = vec![Piece::Bytes(format!("*{}\r\n", words.len()).into_bytes())];
     for word in words {
-        push_word(&mut pieces, b"$", parse_word(word)?);
+        push_word(&mut pieces, b"$", b"\r\n", parse_word(word)?);
     }
     Ok(pieces)
 }
@@ -169,6 +174,12 @@ fn resp(text: &str) -> Result<Vec<Piece>> {
 /// Reads a request as memcached's text protocol has it.
 fn memcached(text: &str) -> Result<Vec<Piece>> {
     let words: Vec<&str> = text.split(' ').collect();
+    if text.starts_with(|it: char| it.is_ascii_lowercase()) {
+        return memcached_line(&words);
+    }
+    if let ["MGET", keys @ ..] = &words[..] {
+        return memcached_line(&[&["get"], keys].concat());
+    }
     let (verb, key, value, seconds) = match words[..] {
         ["GET", key] => ("get", key, None, "0"),
         ["DEL", key] => ("delete", key, None, "0"),
@@ -184,9 +195,33 @@ fn memcached(text: &str) -> Result<Vec<Piece>> {
         None => push_bytes(&mut pieces, b"\r\n"),
         Some(value) => {
             push_bytes(&mut pieces, format!(" 0 {seconds}").as_bytes());
-            push_word(&mut pieces, b" ", parse_word(value)?);
+            push_word(&mut pieces, b" ", b"\r\n", parse_word(value)?);
         }
     }
+    Ok(pieces)
+}
+
+/// Reads a line of memcached's protocols, and the value behind it.
+fn memcached_line(words: &[&str]) -> Result<Vec<Piece>> {
+    let (line, value, flags) = match words {
+        ["set" | "add" | "replace" | "append" | "prepend", key, flags, expiry, value] => {
+            (&[words[0], key, flags, expiry][..], Some(value), &[][..])
+        }
+        ["ms", key, value, flags @ ..] => (&["ms", key][..], Some(value), flags),
+        _ => (words, None, &[][..]),
+    };
+    let mut pieces = Vec::new();
+    for (at, word) in line.iter().enumerate() {
+        push_bytes(&mut pieces, if at == 0 { b"" } else { b" " });
+        push_pieces(&mut pieces, parse_word(word)?);
+    }
+    let Some(value) = value else {
+        push_bytes(&mut pieces, b"\r\n");
+        return Ok(pieces);
+    };
+    ensure!(flags.iter().all(|flag| !flag.contains('{')), "a flag of ms has a place");
+    let behind: String = flags.iter().map(|flag| format!(" {flag}")).collect::<String>() + "\r\n";
+    push_word(&mut pieces, b" ", behind.as_bytes(), parse_word(value)?);
     Ok(pieces)
 }
 
@@ -222,12 +257,12 @@ fn parse_place(place: &str) -> Result<Piece> {
 }
 
 /// Appends a word; one of known length is merged into its surroundings.
-fn push_word(pieces: &mut Vec<Piece>, before: &'static [u8], word: Vec<Piece>) {
+fn push_word(pieces: &mut Vec<Piece>, before: &'static [u8], behind: &[u8], word: Vec<Piece>) {
     let Some(width) = word.iter().map(Piece::width).sum::<Option<usize>>() else {
-        pieces.push(Piece::Word(before, word));
+        pieces.push(Piece::Word(before, behind.to_vec(), word));
         return;
     };
-    push_bytes(pieces, &[before, width.to_string().as_bytes(), b"\r\n"].concat());
+    push_bytes(pieces, &[before, width.to_string().as_bytes(), behind].concat());
     push_pieces(pieces, word);
     push_bytes(pieces, b"\r\n");
 }
@@ -345,7 +380,14 @@ mod tests {
         assert_eq!(written("DEL k{n:3}"), "delete k007\r\n");
         assert_eq!(written("SET k{n} x{n}"), "set k7 0 0 2\r\nx7\r\n");
         assert!(written("SET k{n:3} {?16} EX 60").starts_with("set k007 0 60 16\r\n"));
-        for text in ["LPUSH a b", "SET k v PXAT 1", "SET k v EX 99999999"] {
+        assert_eq!(written("MGET k{n} k{n+1}"), "get k7 k8\r\n");
+        assert_eq!(written("gat 60 k{n} k{n+1}"), "gat 60 k7 k8\r\n");
+        assert_eq!(written("set k{n} 5 0 x{n}"), "set k7 5 0 2\r\nx7\r\n");
+        assert_eq!(written("mg k{n:3} k v; mn"), "mg k007 k v\r\nmn\r\n");
+        for text in ["ms k{n} x{n} T0 F5", "ms k{n} x{n:1} T0 F5"] {
+            assert_eq!(written(text), "ms k7 2 T0 F5\r\nx7\r\n");
+        }
+        for text in ["ms k v T{n}", "LPUSH a b", "SET k v PXAT 1", "SET k v EX 99999999"] {
             assert!(Template::parse(Protocol::Memcached, text).is_err(), "{text}");
         }
     }

@@ -34,14 +34,18 @@ pub struct Profiled {
 impl Profiled {
     /// Starts a program that is not counted yet, with a simulated last-level cache of so many
     /// bytes; `None` if the profiler cannot reach it.
-    pub fn start(program: &Program, last_level: Option<u64>) -> Result<Option<Self>> {
+    pub fn start(
+        program: &Program,
+        launch: &Launch,
+        last_level: Option<u64>,
+    ) -> Result<Option<Self>> {
         let folder = tempfile::Builder::new().prefix("varve-bench-callgrind-").tempdir()?;
         let out = format!("--callgrind-out-file={}/%p", folder.path().display());
         let caches = last_level.map(|bytes| format!("{CACHES}{bytes},16,64"));
         let words = OPTIONS.split(' ').chain(caches.iter().flat_map(|it| it.split(' ')));
         let words: Vec<_> = words.chain([out.as_str()]).map(str::to_owned).collect();
         let Some(program) = program.profiled(&words) else { return Ok(None) };
-        Ok(Some(Self { server: program.start(&Launch::on(1, 1))?, folder, readings: 0 }))
+        Ok(Some(Self { server: program.start(launch)?, folder, readings: 0 }))
     }
 
     /// Begins to count.

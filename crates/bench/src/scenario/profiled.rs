@@ -24,7 +24,7 @@ use crate::process;
 use crate::protocol::Protocol;
 use crate::replies::ReplyReader;
 use crate::report::Section;
-use crate::servers::{Program, Server};
+use crate::servers::{Launch, Program, Server};
 use crate::statistics::spread;
 
 /// Data and requests, and another build to compare with.
@@ -62,6 +62,9 @@ pub struct Plan {
 #[derive(Clone, Debug, Deserialize)]
 struct Group {
     keys: u64,
+    /// True if it has a port for Memcached's clients, to which its steps may send loads.
+    #[serde(default)]
+    memcached: bool,
     /// Steps whose loads store the data.
     first: Steps,
     rows: Vec<Row>,
@@ -126,9 +129,11 @@ impl Plan {
         let rows = pipelines.iter().flat_map(|at| group.rows.iter().map(move |it| (*at, it)));
         // Of each load, each program and each round.
         let mut all: Vec<_> = rows.map(|it| (it, vec![Vec::new(); programs.len()])).collect();
+        let launch = Launch::on(1, 1);
+        let launch = if group.memcached { launch.with("memcached", "yes") } else { launch };
         for round in 1..=self.rounds as u64 {
             for (number, program) in programs.iter().enumerate() {
-                let Some(mut profiled) = Profiled::start(program, self.last_level)? else {
+                let Some(mut profiled) = Profiled::start(program, &launch, self.last_level)? else {
                     section.note(format!("The profiler cannot reach {}.", program.label));
                     continue;
                 };
@@ -161,10 +166,10 @@ impl Plan {
         programs: &[Program],
         exchange: &Exchange,
     ) -> Result<()> {
-        let mut all = vec![Vec::new(); programs.len()];
+        let (mut all, launch) = (vec![Vec::new(); programs.len()], Launch::on(1, 1));
         for _ in 0..self.rounds {
             for (program, rounds) in programs.iter().zip(&mut all) {
-                let Some(mut profiled) = Profiled::start(program, self.last_level)? else {
+                let Some(mut profiled) = Profiled::start(program, &launch, self.last_level)? else {
                     continue;
                 };
                 let time = Duration::from_millis(exchange.ms);

@@ -1,5 +1,6 @@
 //! YCSB's workloads on all servers: throughput and latency by number of clients, and latency by
-//! load. Varve, Valkey and Redis have its connector for Redis, Memcached that for Memcached.
+//! load. Varve, Valkey and Redis have its connector for Redis; Memcached has that for Memcached, and
+//! so has Varve a second time.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use super::{Bench, Scenario};
 use crate::generator::{Lag, Outcome, quantile_us};
 use crate::measure::Measured;
 use crate::process::{self, user_and_system_time};
+use crate::protocol::Protocol;
 use crate::report::{Plot, Section};
 use crate::servers::{self, Launch, Program, Server};
 use crate::statistics::median;
@@ -64,8 +66,9 @@ impl Scenario for Plan {
                 servers.clear();
                 servers = all_with(bench, &next)?;
             }
-            let asked =
-                |it: &&mut Stored| it.server.kind != servers::Kind::Memcached || !next.has_scans;
+            let asked = |it: &&mut Stored| {
+                it.server.protocol_of_loads() == Protocol::Resp || !next.has_scans
+            };
             let mut asked: Vec<_> = servers.iter_mut().filter(asked).collect();
             for stored in &mut asked {
                 stored.workload = next.clone().after(&stored.workload);
@@ -82,12 +85,18 @@ fn all_with(bench: &Bench, workload: &Workload) -> Result<Vec<Stored>> {
     let (fields, bytes) = (workload.fields.len().to_string(), workload.field_bytes.to_string());
     let words = ["--fields", &fields, "--field-bytes", &bytes];
     let null = bench.null.clone().with_arguments(&words);
+    let mut by_memcached = bench.varve.clone();
+    VARVE_MEMCACHED.clone_into(&mut by_memcached.label);
     let stored = |program: &Program| {
-        let server = program.start(&Launch::on(1, 1))?;
+        let mut launch = Launch::on(1, 1);
+        if program.label == VARVE_MEMCACHED {
+            launch = launch.with("memcached", "yes");
+        }
+        let server = program.start(&launch)?;
         store(&server, workload)?;
         Ok(Stored { server, workload: workload.clone(), most: f64::NAN })
     };
-    bench.varve_and_all_peers().chain([&null]).map(stored).collect()
+    bench.varve_and_all_peers().chain([&by_memcached, &null]).map(stored).collect()
 }
 
 impl Plan {
@@ -224,6 +233,8 @@ fn latency_us(details: &Details, kinds: &[Kind], quantile: f64) -> f64 {
 }
 
 const LOADERS: usize = 32;
+/// Varve, in the protocol of Memcached.
+const VARVE_MEMCACHED: &str = "varve, memcached";
 const READS: &[Kind] = &[Kind::Read, Kind::Scan];
 const WRITES: &[Kind] = &[Kind::Update, Kind::Insert, Kind::ReadModifyWrite, Kind::Delete];
 /// Least CPU time for a split into user and system time; clock ticks are ten milliseconds.

@@ -31,6 +31,8 @@ pub struct Launch {
     options: Vec<(String, String)>,
     /// Kind of the key of its certificate, if it is to speak TLS.
     pub(super) tls: Option<String>,
+    /// True if it opens a port for Memcached's clients, which then get the loads.
+    pub(super) has_memcached: bool,
     /// True if it keeps users in a file of its own, empty at first.
     pub(super) has_users_file: bool,
     /// Longest time until the server answers; loading counts.
@@ -63,17 +65,22 @@ impl Launch {
             core: None,
             options: Vec::new(),
             tls: None,
+            has_memcached: false,
             has_users_file: false,
             ready_within: READY_MAX,
         }
     }
 
-    /// Adds an option; `tls` has a certificate made with a key of that kind, `users-file` gives it
-    /// an empty file of users.
+    /// Adds an option; `tls` has a certificate made with a key of that kind, `memcached` opens a
+    /// port of its own for Memcached's protocol, `users-file` gives it an empty file of users.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         if name == "tls" {
             self.tls = Some(value.to_string());
+            return self;
+        }
+        if name == "memcached" {
+            self.has_memcached = true;
             return self;
         }
         if name == "users-file" {
@@ -104,10 +111,14 @@ impl Launch {
             Kind::Varve => format!("--port {port} --threads {threads} {NO_FILES} --save "),
             Kind::Peer => format!("--port {port} --bind 127.0.0.1 {NO_FILES} --save "),
             Kind::Memcached => {
-                let maxmemory = self.options.iter().find(|(name, _)| name == "maxmemory");
-                let megabytes = maxmemory.map_or(MEGABYTES_MAX, |(_, bytes)| megabytes(bytes));
+                let option = |name| self.options.iter().find(|(it, _)| it == name);
+                let megabytes =
+                    option("maxmemory").map_or(MEGABYTES_MAX, |(_, bytes)| megabytes(bytes));
+                let clients = option("maxclients").map_or("4096", |(_, count)| count);
                 // A process that changes its user would outlive a bench that is killed.
-                format!("-l 127.0.0.1 -U 0 -u root -c 4096 -p {port} -t {threads} -m {megabytes}")
+                format!(
+                    "-l 127.0.0.1 -U 0 -u root -c {clients} -p {port} -t {threads} -m {megabytes}"
+                )
             }
             Kind::Null => format!("--port {port} --threads {threads}"),
         };

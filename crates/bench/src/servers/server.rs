@@ -42,6 +42,8 @@ pub struct Server {
     users: Option<NamedTempFile>,
     /// Port and certificate of TLS, if it speaks that.
     tls: Option<(u16, Certificates)>,
+    /// Port for Memcached's clients, if it has one beside its own.
+    memcached: Option<u16>,
     /// Hears about an end by itself; absent until the server is ready.
     program: Option<Program>,
 }
@@ -51,14 +53,17 @@ impl Program {
     /// not answer in time; the error holds the end of its output.
     pub fn start(&self, launch: &Launch) -> Result<Server> {
         let free = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-        let (listener, other) = (free()?, free()?);
+        let (listener, other, third) = (free()?, free()?, free()?);
         let port = listener.local_addr()?.port();
         let tls = launch.tls.as_ref().map(|kind| -> Result<_> {
             Ok((other.local_addr()?.port(), Certificates::make(kind)?))
         });
         let tls = tls.transpose()?;
         let of_tls = tls.as_ref().map(|(port, certificates)| certificates.options(*port));
-        drop((listener, other));
+        let memcached = third.local_addr()?.port();
+        let memcached = (launch.has_memcached && self.kind == Kind::Varve).then_some(memcached);
+        let of_memcached = memcached.map(|port| ["--memcached-port".to_owned(), port.to_string()]);
+        drop((listener, other, third));
         let users = launch.has_users_file.then(|| NamedTempFile::with_prefix("varve-bench-users-"));
         let users = users.transpose()?;
         let of_users =
@@ -74,6 +79,7 @@ impl Program {
             .args(&self.command)
             .args(launch.arguments(self.kind, port))
             .args(of_tls.unwrap_or_default())
+            .args(of_memcached.into_iter().flatten())
             .args(of_users)
             .process_group(0)
             .stdout(log.as_file().try_clone()?)
@@ -84,7 +90,7 @@ impl Program {
         server.label.clone_from(&self.label);
         (server.pid, server.cores) = (child.id(), launch.cores);
         (server.child, server.log, server.tls) = (Some(child), Some(log), tls);
-        server.users = users;
+        (server.users, server.memcached) = (users, memcached);
         let is_ready = within(launch.ready_within, || server.is_ready());
         server.ready_after = started.elapsed();
         is_ready
@@ -116,13 +122,27 @@ impl Server {
             log: None,
             users: None,
             tls: None,
+            memcached: None,
             program: None,
         }
     }
 
-    /// Returns the protocol that it speaks.
+    /// Returns the protocol of its port, by which it is controlled.
     pub fn protocol(&self) -> Protocol {
         self.kind.protocol()
+    }
+
+    /// Returns the protocol in which it gets loads.
+    pub fn protocol_of_loads(&self) -> Protocol {
+        if self.memcached.is_some() { Protocol::Memcached } else { self.protocol() }
+    }
+
+    /// Returns where it is reached in a protocol, with TLS or without.
+    pub fn address_for(&self, protocol: Protocol, is_encrypted: bool) -> Result<Address> {
+        match self.memcached.filter(|_| protocol == Protocol::Memcached) {
+            Some(port) => Ok(port.into()),
+            None => self.address(is_encrypted),
+        }
     }
 
     /// Returns the microseconds that a command takes in the server, as INFO tells them.

@@ -46,14 +46,14 @@ pub fn play(
     let mut outcome = Outcome::default();
     let (ran, measured) = metered(server, &monitor, watch, || {
         let mut clients = Clients {
-            protocol: server.protocol(),
+            protocol: server.protocol_of_loads(),
             longest: plan.longest,
             talks: (0..plan.clients).map(|_| None).collect(),
             meter: plan.meter(Arc::clone(&monitor))?,
             workload,
             by_kind: &mut by_kind,
         };
-        let ran = clients.run(server.port, plan.clients);
+        let ran = clients.run(server, plan.clients);
         outcome = clients.meter.finish();
         ran
     });
@@ -86,12 +86,13 @@ struct Clients<'w> {
 }
 
 impl Clients<'_> {
-    fn run(&mut self, port: u16, clients: usize) -> Result<()> {
+    fn run(&mut self, server: &Server, clients: usize) -> Result<()> {
         let scans = self.workload.has_scans;
         ensure!(!scans || self.protocol == Protocol::Resp, "Memcached has no scans");
         let mut event_loop = EventLoop::new()?;
         let reader = if scans { ReplyReader::keeping } else { ReplyReader::new };
-        event_loop.connect(&port.into(), clients, &[], &reader(self.protocol))?;
+        let address = server.address_for(self.protocol, false)?;
+        event_loop.connect(&address, clients, &[], &reader(self.protocol))?;
         event_loop.run(&mut [self])
     }
 

@@ -6,7 +6,8 @@ use crate::string::raw_value;
 use command::{Call, Outcome};
 use memcached::reply;
 use session::{MemcachedCounts, Refusal};
-use store::{Attributes, Kind};
+use smallvec::SmallVec;
+use store::{Attributes, Key, Kind, LOCKS_AHEAD, WINDOW};
 use text::IntegerText;
 
 pub fn get(call: &mut Call<'_>) -> Outcome {
@@ -33,14 +34,21 @@ fn read(call: &mut Call<'_>, first: usize, with_cas: bool) -> Outcome {
         return Ok(());
     }
     call.session.is_line_refused = false;
-    look_ahead(call, first);
-    for at in first..call.args.len() {
+    // Each is hashed once.
+    let keys: SmallVec<[Key<'_>; WINDOW]> =
+        (first..call.args.len()).map(|at| call.key(at)).collect();
+    if keys.len() > 1 {
+        call.instance.store.prefetch_window(&keys);
+    }
+    for (at, key) in keys.iter().enumerate() {
         if call.reply.is_over_limit() {
             return Ok(());
         }
-        let has_item = item(call, at, (with_cas, first == 2))?;
+        let ahead = keys.get(at + LOCKS_AHEAD);
+        ahead.into_iter().for_each(|key| call.instance.store.prefetch_lock(key.hash));
+        let has_item = item(call, *key, (with_cas, first == 2))?;
         if has_item && first == 2 {
-            touch(call, at, line.request.expiry)?;
+            touch(call, *key, line.request.expiry)?;
         }
     }
     if line.request.is_last {
@@ -49,18 +57,10 @@ fn read(call: &mut Call<'_>, first: usize, with_cas: bool) -> Outcome {
     Ok(())
 }
 
-/// Has memory prefetched what the items need, if there are several.
-fn look_ahead(call: &mut Call<'_>, first: usize) {
-    if call.args.len() > first + 1 {
-        let keys: command::Keys<'_> = (first..call.args.len()).map(|at| call.key(at)).collect();
-        call.instance.store.prefetch_window(&keys);
-    }
-}
-
 /// Sets the expiry of an item.
-fn touch(call: &mut Call<'_>, at: usize, number: i32) -> Outcome {
+fn touch<'c>(call: &mut Call<'c>, key: Key<'c>, number: i32) -> Outcome {
     let expiry = expiry_at(call, number);
-    let (mut access, key, _) = call.on_key(at);
+    let (mut access, _) = call.on(key);
     if access.lookup_value_for_write(&key).is_some_and(|it| it.kind() == Kind::String) {
         set_expiry(&mut access, &key, expiry)?;
     }
@@ -68,20 +68,20 @@ fn touch(call: &mut Call<'_>, at: usize, number: i32) -> Outcome {
 }
 
 /// Answers with the item of a key, if there is one, and counts it. Returns true if there is.
-fn item(
-    call: &mut Call<'_>,
-    at: usize,
+fn item<'c>(
+    call: &mut Call<'c>,
+    key: Key<'c>,
     (with_cas, is_touched): (bool, bool),
 ) -> Result<bool, Refusal> {
-    let (counts, expired) = (call.statistics, call.thread.expired());
+    let (counts, expired) = (&call.statistics.memcached, call.thread.expired());
     if with_cas {
-        make_room_for_cas(call, at)?;
+        make_room_for_cas(call, key)?;
     }
-    let has_item = write_item(call, at, with_cas).is_some();
-    count_found(&counts.memcached, has_item, is_touched);
+    let has_item = write_item(call, key, with_cas).is_some();
+    count_found(counts, has_item, is_touched);
     if !has_item && !is_touched {
         let has_expired = call.thread.expired() != expired;
-        counts.memcached.get_expired.add(has_expired.into());
+        counts.get_expired.add(has_expired.into());
     }
     Ok(has_item)
 }
@@ -97,33 +97,39 @@ pub(super) fn count_found(counts: &MemcachedCounts, has_item: bool, is_touched: 
     count.add(1);
 }
 
-fn write_item(call: &mut Call<'_>, at: usize, with_cas: bool) -> Option<()> {
-    let (mut access, key, out) = call.on_key(at);
+fn write_item<'c>(call: &mut Call<'c>, key: Key<'c>, with_cas: bool) -> Option<()> {
+    let (mut access, out) = call.on(key);
     let cas = if with_cas { access.draw_cas(&key).ok().flatten() } else { None };
     let value = access.read_value(&key)?;
-    let Attributes { flags, .. } = value.attributes();
+    let (Attributes { flags, .. }, is_fetched) = (value.attributes(), value.is_fetched());
     let string = value.string().ok()?;
-    let mut number = IntegerText::new();
-    out.raw(reply::VALUE);
-    out.raw(key.bytes);
-    out.raw(b" ");
-    out.raw(number.format_unsigned(flags.into()));
-    out.raw(b" ");
-    out.raw(number.format_unsigned(string.len() as u64));
-    if let Some(cas) = cas {
-        out.raw(b" ");
-        out.raw(number.format_unsigned(cas.get()));
+    let mut numbers = [IntegerText::new(), IntegerText::new(), IntegerText::new()];
+    let [flag_text, len_text, cas_text] = &mut numbers;
+    let flag_text = flag_text.format_unsigned(flags.into());
+    let len_text = len_text.format_unsigned(string.len() as u64);
+    let (blank, cas_text) = match cas {
+        Some(cas) => (&b" "[..], cas_text.format_unsigned(cas.get())),
+        None => (&b""[..], &b""[..]),
+    };
+    let head = [reply::VALUE, key.bytes, b" ", flag_text, b" ", len_text, blank, cas_text];
+    out.raw_parts(&head);
+    match string.as_slice() {
+        Some(bytes) => out.raw_parts(&[reply::LINE_END, bytes, reply::LINE_END]),
+        None => {
+            out.raw(reply::LINE_END);
+            raw_value(out, &string);
+            out.raw(reply::LINE_END);
+        }
     }
-    out.raw(reply::LINE_END);
-    raw_value(out, &string);
-    out.raw(reply::LINE_END);
-    access.note_fetched(&key);
+    if !is_fetched {
+        access.note_fetched(&key);
+    }
     Some(())
 }
 
 /// Makes room for a CAS of the item, before its lock is taken to draw it.
-fn make_room_for_cas(call: &mut Call<'_>, at: usize) -> Result<(), Refusal> {
-    let (access, key, _) = call.on_key(at);
+fn make_room_for_cas<'c>(call: &mut Call<'c>, key: Key<'c>) -> Result<(), Refusal> {
+    let (access, _) = call.on(key);
     let bytes = access.bytes_to_draw(&key);
     drop(access);
     if bytes > 0 { call.reserve(bytes) } else { Ok(()) }

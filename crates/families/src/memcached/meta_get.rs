@@ -27,8 +27,9 @@ use wire::Reply;
 pub fn mg(call: &mut Call<'_>) -> Outcome {
     let key = key_for_flags(call, is_base64(call));
     let flags = GetFlags::parse(key, call.args.from(FLAGS)).map_err(|_| Refusal::SYNTAX)?;
+    let is_asked = |letter| flags.common.echoes.letters().contains(&letter);
     // Who is stale has been marked before, so it has a place for what else is marked.
-    if flags.recache.is_some() || flags.common.echoes.letters().contains(&b'c') {
+    if flags.recache.is_some() || is_asked(b'c') {
         make_room(call)?;
     }
     if flags.vivify.is_some() {
@@ -38,9 +39,12 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     let expired = call.thread.expired();
     let expiry = flags.expiry.map(|it| expiry_at(call, it));
     let vivified = flags.vivify.map(|it| expiry_at(call, it));
-    let (now, counts_uses) = (call.now, call.instance.store.eviction_policy().counts_uses());
+    // Each of these is a search of its own.
+    let asks_for_idle = is_asked(b'l') && !call.instance.store.eviction_policy().counts_uses();
+    let needs_deadlines = expiry.is_some() || flags.recache.is_some() || is_asked(b't');
+    let now = call.now;
     let (mut access, key, out) = call.on_key(KEY);
-    let history = access.access_bits(&key).filter(|_| !counts_uses);
+    let history = if asks_for_idle { access.access_bits(&key) } else { None };
     let idle = history.map_or(0, |level| idle_seconds(level).into());
     let Some(is_made) = find_or_make(&mut access, &key, &flags, vivified)? else {
         drop(access);
@@ -53,12 +57,12 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     };
     count_found(counts, true, expiry.is_some());
     counts.stored.add(is_made.into());
-    let deadlines = touch(&mut access, &key, is_made, expiry)?;
-    let recaches = left_of(now, deadlines.found_by(&args, b'R'));
-    let cas = match flags.common.echoes.letters().contains(&b'c') {
-        true => access.draw_cas(&key).ok().flatten(),
-        false => None,
+    let deadlines = match needs_deadlines {
+        true => touch(&mut access, &key, is_made, expiry)?,
+        false => Deadlines::default(),
     };
+    let recaches = left_of(now, deadlines.found_by(&args, b'R'));
+    let cas = if is_asked(b'c') { access.draw_cas(&key).ok().flatten() } else { None };
     let Some(told) = tell(&mut access, &key, recaches, &flags, is_made) else {
         drop(access);
         answer_without_item(call, reply::EN, &flags.common);
@@ -69,7 +73,7 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     if is_made && vivified == Some(None) {
         let is_removed = access.expire(&key);
         access.report_changes_silently(is_removed.into());
-    } else if !flags.keeps_history {
+    } else if !flags.keeps_history && !told.was_fetched {
         access.note_fetched(&key);
     }
     Ok(())

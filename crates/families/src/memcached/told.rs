@@ -124,7 +124,7 @@ pub(super) fn make_room(call: &mut Call<'_>) -> Result<(), Refusal> {
 }
 
 /// Deadlines of an item, as the flags of its line change them one after the other.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Deadlines {
     /// Before the line.
     pub(super) at_first: Option<Millis>,

@@ -166,11 +166,14 @@ fn limited(write: impl FnOnce(&mut Reply<'_>)) -> Option<String> {
 fn a_reply_within_its_limit_is_whole() {
     assert_eq!(limited(|reply| reply.bulk(b"abcd")).as_deref(), Some("$4\r\nabcd\r\n"));
     assert_eq!(limited(|reply| reply.ok()).as_deref(), Some("+OK\r\n"));
+    let parts = |reply: &mut Reply<'_>| reply.raw_parts(&[b"abcd", b"", b"efghij"]);
+    assert_eq!(limited(parts).as_deref(), Some("abcdefghij"));
 }
 
 #[test]
 fn a_reply_beyond_its_limit_says_so() {
     assert_eq!(limited(|reply| reply.bulk(&[b'x'; 100])), None);
+    assert_eq!(limited(|reply| reply.raw_parts(&[b"abcdef", b"ghijkl"])), None);
     assert_eq!(limited(|reply| reply.bulk_parts(&[b"abcdef", b"ghijkl"])), None);
     assert_eq!(limited(|reply| reply.bulk_pieces(12, [&b"abcdef"[..]; 2].into_iter())), None);
     assert_eq!(limited(|reply| reply.error("ERR something is wrong")), None);

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use serde::{Deserialize, Deserializer, de::Error};
+use anyhow::{Context, Error, Result};
+use clap::ValueEnum;
+use serde::{Deserialize, Deserializer, de};
 use toml::Value;
 
 use super::pairs::Exchange;
@@ -14,6 +15,7 @@ use crate::audience::Seats;
 use crate::feed::By;
 use crate::generator::{Arrival, Load, Stop};
 use crate::moving::Way;
+use crate::protocol::Protocol;
 use crate::sampler::Watch;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -190,7 +192,7 @@ impl<'de> Deserialize<'de> for Steps {
             None => Ok(Value::String(text.to_owned())),
         };
         let sound = |step| -> Result<_> { Ok(with_texts(step, &with_one)?.try_into::<Step>()?) };
-        steps.iter().try_for_each(|step| sound(step).map(drop).map_err(D::Error::custom))?;
+        steps.iter().try_for_each(|step| sound(step).map(drop).map_err(de::Error::custom))?;
         Ok(Self(steps))
     }
 }
@@ -213,6 +215,10 @@ pub struct LoadText {
     request: String,
     /// Requests with their shares, instead of one.
     mix: Vec<(u32, String)>,
+    /// Requests that store what those have missed, one for each.
+    fills: Vec<String>,
+    /// By default that in which the server gets loads.
+    protocol: Option<String>,
     keys: Option<u64>,
     /// As the command line has it.
     choice: Option<String>,
@@ -272,7 +278,10 @@ impl LoadText {
             true => Load::each(&self.request, keys),
             false => Load::of(&self.request, keys),
         };
-        load.misses = self.each || self.misses;
+        load.misses = self.each || self.misses || !self.fills.is_empty();
+        load.fills.clone_from(&self.fills);
+        let protocol = self.protocol.as_ref().map(|it| Protocol::from_str(it, false));
+        load.protocol = protocol.transpose().map_err(Error::msg)?;
         if let Some(choice) = &self.choice {
             load.keys = choice.parse()?;
         }

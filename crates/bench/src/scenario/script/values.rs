@@ -61,6 +61,7 @@ impl Values {
             ("statuses", outcome.replies.status as f64),
             ("errors", outcome.replies.error as f64),
             ("bulks", outcome.replies.bulk as f64),
+            ("nils", outcome.replies.nil as f64),
             ("integers", outcome.replies.integer as f64),
             ("zeros", outcome.replies.zero as f64),
             ("elements", outcome.replies.elements as f64),
