@@ -140,6 +140,8 @@ else
   process migrate
   process moving
   process memcached
+  process memcached_tools
+  process attributes
   process expiring
   process messages
   process large_values

@@ -6,6 +6,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "memcached"))
 
+from moving import Follower, caught_up
 from peers import are_there, give_away, peer, started, ROOT
 from play import Line
 from ports import free_port
@@ -144,6 +145,19 @@ def valkey_and_redis_pass_over_them_as_replicas_and_as_servers_that_load():
                     it.until(lambda: fields(db, "persistence")["aof_rewrite_in_progress"] == "0")
                 with peer(program, folder, "--appendonly", "yes") as loaded:
                     assert values(loaded) == values(db), (program, act)
+
+
+def a_move_to_another_server_takes_the_values_along():
+    with server("--repl-diskless-sync-delay", "0", "--threads", "2") as source, server() as target:
+        db, there = source.connect(), target.connect()
+        with Follower(source.port, target.port) as follower:
+            follower.hears("the stream follows")
+            write_items(source, db)
+            caught_up(follower, source, target)
+            keys = [key for key, _, _ in FLAGS] + [b"large", b"stale"]
+            assert there.command("MGET", *keys) == db.command("MGET", *keys)
+            follower.switch()
+            assert "0 failed" in follower.ends(0)
 
 
 if __name__ == "__main__":

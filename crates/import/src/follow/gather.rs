@@ -5,11 +5,11 @@ use crate::follow::batch::Batch;
 use crate::follow::follower::{Follower, Pending};
 use crate::follow::position::Position;
 use crate::follow::target;
-use crate::follow::translate::{Reason, Translated, Translator};
+use crate::follow::translate::{Reason, Translated, Translator, owned};
 use crate::refusals::is_of_server;
+use replication::UnitCommand;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
-use wire::Span;
 
 /// Commands of one transaction.
 const COMMANDS_MAX: usize = 16_384;
@@ -32,7 +32,7 @@ impl Follower<'_> {
                 Error::File("the stream of the source".to_owned(), error)
             };
             let Some(unit) = units.next(&received[at..]).map_err(wrong)? else { break };
-            let commands: Vec<_> = unit.commands().map(|it| (it.bytes, it.words)).collect();
+            let commands: Vec<_> = unit.commands().collect();
             // What it removes is to be found when all before it is there.
             let goes_alone = self.empties(&commands);
             if goes_alone && !batch.is_empty() {
@@ -56,8 +56,8 @@ impl Follower<'_> {
     }
 
     /// True if commands remove all keys of which only some are taken.
-    fn empties(&self, commands: &[(&[u8], &[Span])]) -> bool {
-        let names = commands.iter().filter_map(|(request, words)| Some(words.first()?.of(request)));
+    fn empties(&self, commands: &[UnitCommand<'_>]) -> bool {
+        let names = commands.iter().filter_map(|it| Some(it.words.first()?.of(it.bytes)));
         let is_one = |name: &[u8]| {
             [&b"FLUSHALL"[..], b"FLUSHDB"].iter().any(|it| it.eq_ignore_ascii_case(name))
         };
@@ -68,18 +68,22 @@ impl Follower<'_> {
     fn add(
         &mut self,
         batch: &mut Batch,
-        commands: &[(&[u8], &[Span])],
+        commands: &[UnitCommand<'_>],
         came_at: u64,
         empties: bool,
     ) -> Result<bool, Error> {
         let (mut is_asked, mut to_come) = (false, Vec::new());
-        for (request, spans) in commands {
-            let words: Vec<&[u8]> = spans.iter().map(|span| span.of(request)).collect();
+        for UnitCommand { bytes: request, words, noted } in commands {
+            let words: Vec<&[u8]> = words.iter().map(|span| span.of(request)).collect();
             is_asked |= words[0].eq_ignore_ascii_case(b"REPLCONF");
             let requests = match self.translator.translate(&words, came_at) {
                 Translated::AsItCame(database) => {
                     self.look_for(database)?;
-                    batch.add_encoded(database, request);
+                    match noted {
+                        None => batch.add_encoded(database, request),
+                        // The target would answer to the note, too.
+                        Some(_) => batch.add(database, &owned(&words)),
+                    }
                     if empties {
                         let keys = Translator::keys_of(&words).unwrap_or_default();
                         to_come.extend(keys.iter().map(|key| (database, key.to_vec())));

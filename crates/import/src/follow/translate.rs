@@ -325,7 +325,7 @@ fn decimal(number: u64) -> Vec<u8> {
     number.to_string().into_bytes()
 }
 
-fn owned(words: &[&[u8]]) -> Request {
+pub(super) fn owned(words: &[&[u8]]) -> Request {
     words.iter().map(|word| word.to_vec()).collect()
 }
 
