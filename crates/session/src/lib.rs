@@ -102,7 +102,7 @@ pub use instance::{DataFiles, Instance, NoDataFiles};
 pub use letter::Letter;
 pub use libraries::{Callee, Conflict, Libraries, Library, LibraryTable, OwnLibraries};
 pub use line::Line;
-pub use memcached_counts::{MemcachedCounts, MemcachedSums, MemcachedTotals};
+pub use memcached_counts::{MemcachedCounts, MemcachedTotals};
 pub use memory_facts::{BASE_BYTES, MemoryFacts};
 pub use message::{LARGE_PAYLOAD, Message, MessageBytes, Payload, SharedBytes};
 pub use needs::{Needs, Troubles};
@@ -120,7 +120,7 @@ pub use scripts::{
 };
 pub use session::{ReplyMode, Session};
 pub use shutdown::{Shutdown, ShutdownRequests};
-pub use statistics::{CommandTotals, WorkerStatistics};
+pub use statistics::{CommandTotals, MemcachedSums, WorkerStatistics};
 pub use tls_facts::{CertificateFacts, Certificates, TlsFacts};
 pub use tracking::{OwnTracking, Prefix, Tracker, TrackingOptions};
 pub use transaction::Queue;

@@ -4,8 +4,6 @@
 //! sum of others, as `cmd_get` is, is not counted.
 
 use crate::count::Count;
-use crate::statistics::ServerTotals;
-use store::Totals;
 
 macro_rules! memcached_counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -26,7 +24,7 @@ macro_rules! memcached_counts {
                 $(self.$name += counts.$name.get();)*
             }
 
-            fn since(&self, earlier: &MemcachedTotals) -> MemcachedTotals {
+            pub(crate) fn since(&self, earlier: &MemcachedTotals) -> MemcachedTotals {
                 // A reset may have happened in between, so the subtracted sum may be the larger
                 // one.
                 MemcachedTotals { $($name: self.$name.saturating_sub(earlier.$name),)* }
@@ -82,34 +80,4 @@ memcached_counts! {
     debugs,
     /// Turns that ended while a client had more to be served.
     yields,
-}
-
-/// All sums that are set back together.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MemcachedSums {
-    /// Those of commands.
-    pub commands: MemcachedTotals,
-    /// Those of the server, for clients of both protocols.
-    pub server: ServerTotals,
-    /// Those of the store, for clients of both protocols.
-    pub store: Totals,
-    /// Connections accepted.
-    pub connections: u64,
-    /// Connections turned away because of `maxclients`.
-    pub rejected_connections: u64,
-}
-
-impl MemcachedSums {
-    pub(crate) fn since(&self, earlier: &MemcachedSums) -> MemcachedSums {
-        let MemcachedSums { commands, mut server, store, connections, rejected_connections } =
-            *self;
-        server.subtract(&earlier.server);
-        MemcachedSums {
-            commands: commands.since(&earlier.commands),
-            server,
-            store: store.since(&earlier.store),
-            connections: connections.saturating_sub(earlier.connections),
-            rejected_connections: rejected_connections.saturating_sub(earlier.rejected_connections),
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Counters of the running server. Each worker counts for itself; sums are made on request.
 
 use crate::count::Count;
-use crate::memcached_counts::{MemcachedCounts, MemcachedSums, MemcachedTotals};
+use crate::memcached_counts::{MemcachedCounts, MemcachedTotals};
 use crate::observing::{Distribution, Histogram};
 use crate::rates::{Rates, Sampler};
 use crate::refusal::Refusal;
@@ -55,7 +55,7 @@ macro_rules! server_counts {
                 $(self.$name += counts.$name.get();)*
             }
 
-            pub(crate) fn subtract(&mut self, earlier: &ServerTotals) {
+            fn subtract(&mut self, earlier: &ServerTotals) {
                 $(self.$name = self.$name.saturating_sub(earlier.$name);)*
             }
         }
@@ -137,6 +137,36 @@ impl Sums {
     /// Number of commands that ran.
     pub fn calls(&self) -> u64 {
         self.commands.iter().map(|sum| sum.calls).sum()
+    }
+}
+
+/// Sums that Memcached's `stats reset` restarts from zero.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MemcachedSums {
+    /// Those of commands.
+    pub commands: MemcachedTotals,
+    /// Those of the server, for clients of both protocols.
+    pub server: ServerTotals,
+    /// Those of the store, for clients of both protocols.
+    pub store: Totals,
+    /// Connections accepted.
+    pub connections: u64,
+    /// Connections turned away because of `maxclients`.
+    pub rejected_connections: u64,
+}
+
+impl MemcachedSums {
+    fn since(&self, earlier: &MemcachedSums) -> MemcachedSums {
+        let MemcachedSums { commands, mut server, store, connections, rejected_connections } =
+            *self;
+        server.subtract(&earlier.server);
+        MemcachedSums {
+            commands: commands.since(&earlier.commands),
+            server,
+            store: store.since(&earlier.store),
+            connections: connections.saturating_sub(earlier.connections),
+            rejected_connections: rejected_connections.saturating_sub(earlier.rejected_connections),
+        }
     }
 }
 
