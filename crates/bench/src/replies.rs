@@ -7,7 +7,8 @@
 //! | `$n`, and n bytes | `VALUE key flags n`, n bytes, `END` | bulk; further values as elements |
 //! | | `VA n`, n bytes | bulk |
 //! | `$-1`, `*-1`, `_` | `END` alone, `EN` | nil |
-//! | `:n` | digits; `DELETED`, `TOUCHED`; `NOT_FOUND`, `NF` | integer; zero too, where it is 0 or the last ones |
+//! | `:n` | digits, `DELETED`, `TOUCHED` | integer; zero too, where it is 0 |
+//! | | `NOT_FOUND`, `NF` | integer, zero |
 //! | `*n`, and all that is in it | - | array |
 //! | `-text` | `ERROR`, `NOT_STORED`, `NS`, `EX` and others | error |
 

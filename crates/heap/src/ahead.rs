@@ -43,8 +43,7 @@ impl Heap {
     fn populate_wanted(&self, want: Want) {
         if self.segment(want.id).touched.load(Ordering::Relaxed) == want.touched {
             self.use_huge_pages(want.id);
-            let end = (want.from + HUGE_PAGE_BYTES).min(SEGMENT_BYTES);
-            self.populate(want.id, want.from, end);
+            self.populate(want.id, want.from, end_of_page(want.from));
             self.note_populated(want.id);
         }
     }
@@ -71,6 +70,13 @@ impl Heap {
             self.wants.ask(Want { id, from: 0, touched: HUGE_PAGE_BYTES });
         }
     }
+}
+
+/// Returns the end of the huge page in which a request begins: in the middle of one in a slot that
+/// was used while the heap was small. Of the page behind it, which may be beyond the limit of the
+/// head, the first byte would make all resident.
+fn end_of_page(from: u32) -> u32 {
+    (from + 1).next_multiple_of(HUGE_PAGE_BYTES).min(SEGMENT_BYTES)
 }
 
 #[cfg(test)]
@@ -111,6 +117,16 @@ mod tests {
         let mut head = Head::new();
         fill(&heap, &mut head, crate::HUGE_PAGES_FROM + (16 << 20));
         heap.uses_huge_pages(base::units::SEGMENT_BYTES).then_some((heap, head))
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "slots are smaller than a huge page there")]
+    fn what_is_populated_ends_with_a_page() {
+        for (from, end) in [(0, 1), (512 << 10, 1), (HUGE_PAGE_BYTES - 1, 1), (HUGE_PAGE_BYTES, 2)]
+        {
+            assert_eq!(end_of_page(from), end * HUGE_PAGE_BYTES, "{from}");
+        }
+        assert_eq!(end_of_page(SEGMENT_BYTES - 1), SEGMENT_BYTES);
     }
 
     #[test]

@@ -11,8 +11,8 @@
 //!
 //! Several requests that are sent one behind the other stand in one line, parted by `; `. Memcached
 //! gets GET, MGET, DEL and SET, with EX or without, in its own words. A request in small letters is
-//! a line of its own, with the value of `set k 0 0 VALUE` and `ms k VALUE T0` as a word, whose length
-//! and place are as the protocol wants them.
+//! a line of its own, with the value of `set k 0 0 VALUE` and `ms k VALUE T0` as a word: the
+//! protocol has its length there, and the value behind the line.
 
 use std::num::NonZeroU64;
 

@@ -1,6 +1,6 @@
 //! YCSB's workloads on all servers: throughput and latency by number of clients, and latency by
-//! load. Varve, Valkey and Redis have its connector for Redis; Memcached has that for Memcached, and
-//! so has Varve a second time.
+//! load. Varve, Valkey and Redis have its connector for Redis; Memcached has that for Memcached,
+//! and so has Varve a second time.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
