@@ -5,8 +5,8 @@ play.py --addr HOST:PORT [--record] FILE...
 
 A file has cases, with empty lines between them. What begins with `> ` is sent, all of a case at once; what begins with `< ` is
 the answer of Memcached 1.6.45, `<` alone is none; `# ` begins a comment. Numbers of CAS that nobody has given are `CAS`. `\\x`
-and two digits stand for a byte, `{k*250}` for 250 letters. Of statistics the names and their order count, and the values of COUNTED; lines
-of a dump stand in the order of their keys. `--record` writes what the server answers into the file.
+and two digits stand for a byte, `{k*250}` for 250 letters; `{CAS}` is sent as the number that was told last, `{CAS-1}` as the one below. Of statistics the
+names and their order count, and the values of COUNTED; lines of a dump stand in the order of their keys. `--record` writes what the server answers into the file.
 """
 import argparse
 import pathlib
@@ -83,6 +83,16 @@ def shown_lists(answer):
     return re.sub(rb"(^(?:key=|mg ).*\n){2,}", in_order, answer, flags=re.MULTILINE)
 
 
+def last_cas(answer):
+    """The last number of CAS in an answer."""
+    numbers = re.findall(rb"^VALUE \S+ \d+ \d+ (\d+)| c(\d+)", answer, flags=re.MULTILINE)
+    return int(numbers[-1][0] or numbers[-1][1]) if numbers else None
+
+
+def filled(sent, cas):
+    return re.sub(rb"\{CAS(-\d+)?\}", lambda found: b"%d" % ((cas or 1) + int(found[1] or 0)), sent)
+
+
 def bytes_of(text):
     text = re.sub(r"\{(.)\*(\d+)\}", lambda found: found[1] * int(found[2]), text)
     return text.encode().decode("unicode_escape").encode("latin-1")
@@ -103,11 +113,13 @@ def cases_of(path):
 
 def play(host, port, path, record=False):
     """Plays a file; the cases that are answered otherwise, and how many there are."""
-    line, different, count, blocks = Line(host, port), [], 0, []
+    line, different, count, blocks, cas = Line(host, port), [], 0, [], None
     line.ask(b"flush_all\r\n")
     for lines, sent, expected in cases_of(path):
         given = {int(number) for number in re.findall(rb" E(\d+)", sent)}
-        answer = shown(line.ask(sent), given) if sent else b""
+        answer = line.ask(filled(sent, cas)) if sent else b""
+        cas = last_cas(answer) or cas
+        answer = shown(answer, given)
         count += bool(sent)
         if answer != expected:
             different.append((sent, expected, answer))

@@ -3,8 +3,8 @@
 use super::expiry_at;
 use super::meta_set::Before;
 use super::told::{
-    Deadlines, FLAGS, KEY, Told, answer_without_item, given, is_base64, key_for_flags, left_of,
-    make_room, write_flags,
+    Deadlines, FLAGS, KEY, Told, answer_without_item, expiry_of_made, given, is_base64,
+    key_for_flags, left_of, make_room, write_flags,
 };
 use super::write::{put, set_expiry};
 use command::{Call, Outcome, effects};
@@ -14,16 +14,14 @@ use session::Refusal;
 use store::{Access, Attributes, Encoding, Event, Expiry, Key};
 use text::IntegerText;
 
-/// Most bytes of a number.
-const NUMBER_BYTES_MAX: usize = 20;
 const INCRBY: Event = Event::string("incrby");
 
 pub fn ma(call: &mut Call<'_>) -> Outcome {
     let key = key_for_flags(call, is_base64(call));
     let flags = ArithmeticFlags::parse(key, call.args.from(FLAGS)).map_err(|_| Refusal::SYNTAX)?;
     let args = call.args;
-    let (word, number, before) = match reckon(call, &flags)? {
-        Ok((number, before)) => (reply::HD, number, before),
+    let (word, number, deadlines) = match reckon(call, &flags)? {
+        Ok((number, deadlines)) => (reply::HD, number, deadlines),
         Err(word) if word == reply::NON_NUMERIC => {
             call.reply.raw(word);
             return Ok(());
@@ -43,9 +41,8 @@ pub fn ma(call: &mut Call<'_>) -> Outcome {
     let now = call.now;
     let (mut access, key, _) = call.on_key(KEY);
     let cas = if wants_cas { access.draw_cas(&key).ok().flatten() } else { None };
-    let deadline = access.lookup_value_without_touch(&key).and_then(|it| it.deadline());
     drop(access);
-    let left = left_of(now, Deadlines { at_last: deadline, ..before }.found_by(&args, b't'));
+    let left = left_of(now, deadlines.found_by(&args, b't'));
     let mut text = IntegerText::new();
     let text = text.format_unsigned(number);
     let told = Told {
@@ -72,8 +69,8 @@ pub fn ma(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Adds or subtracts. Returns the number and the deadlines but for the last one, or the word of the
-/// answer where there is no number.
+/// Adds or subtracts. Returns the number and the deadlines, or the word of the answer where there is
+/// no number.
 fn reckon(
     call: &mut Call<'_>,
     flags: &ArithmeticFlags<'_>,
@@ -85,32 +82,32 @@ fn reckon(
         true => (&counts.decr_hits, &counts.decr_misses),
         false => (&counts.incr_hits, &counts.incr_misses),
     };
+    let made_with = expiry_of_made(&call.args, vivified, expiry);
+    let now = call.now;
     let (mut access, key, _) = call.on_key(KEY);
     let value = access.lookup_value_for_write(&key);
     let before = Before::of(value);
-    let text = value.and_then(|it| it.string().ok()?.as_slice().map(<[u8]>::to_vec));
+    let text = value.and_then(|it| it.string().ok());
+    let text = text.as_ref().and_then(|it| it.as_slice()).filter(|it| !it.is_empty());
+    let stored = text.map(number::stored);
     let mut number = IntegerText::new();
     if !before.is_there {
-        let Some(vivified) = vivified else {
+        let Some(made_with) = vivified.and(made_with) else {
             misses.add(1);
             return Ok(Err(reply::NF));
         };
-        let deadlines = make(&mut access, &key, flags, (vivified, expiry))?;
+        make(&mut access, &key, flags, made_with)?;
         counts.stored.add(1);
-        return Ok(Ok((flags.initial, deadlines)));
+        return Ok(Ok((flags.initial, Deadlines::new(now, None, vivified, expiry))));
     }
-    // Before the CAS, Memcached 1.6.45 only looks at the length.
-    if !text.as_ref().is_some_and(|it| (1..=NUMBER_BYTES_MAX).contains(&it.len())) {
-        return Ok(Err(reply::NON_NUMERIC));
-    }
+    // Before the CAS, Memcached 1.6.45 only looks whether there is anything, in one piece.
+    let Some(stored) = stored else { return Ok(Err(reply::NON_NUMERIC)) };
     // To a number that changes, 0 is no CAS at all.
     let compare = flags.compare.filter(|it| *it != 0 && before.attributes.is_some());
-    if let Err(word) = before.compare(compare, false) {
+    if let Err(word) = before.compare(compare, None) {
         return Ok(Err(word));
     }
-    let Some(stored) = text.and_then(|it| number::stored(&it)) else {
-        return Ok(Err(reply::NON_NUMERIC));
-    };
+    let Some(stored) = stored else { return Ok(Err(reply::NON_NUMERIC)) };
     let result = match flags.is_decrement {
         true => stored.saturating_sub(flags.delta),
         false => stored.wrapping_add(flags.delta),
@@ -130,28 +127,21 @@ fn reckon(
     if let Some(expiry) = expiry {
         set_expiry(&mut access, &key, expiry)?;
     }
-    let (at_first, vivified) = (before.deadline, before.deadline);
-    Ok(Ok((result, Deadlines { at_first, vivified, at_last: None })))
+    Ok(Ok((result, Deadlines::new(now, before.deadline, None, expiry))))
 }
 
-/// Makes an item of the number to begin with. Returns the deadlines but for the last one.
+/// Makes an item of the number to begin with.
 fn make(
     access: &mut Access<'_>,
     key: &Key<'_>,
     flags: &ArithmeticFlags<'_>,
-    (vivified, expiry): (Option<Expiry>, Option<Option<Expiry>>),
-) -> Result<Deadlines, Refusal> {
+    expiry: Option<Expiry>,
+) -> Result<(), Refusal> {
     let attributes = Attributes {
         cas: given(flags.new_cas),
         is_key_in_base64: flags.common.is_base64,
         ..Attributes::default()
     };
     let mut number = IntegerText::new();
-    let value = number.format_unsigned(flags.initial);
-    put(access, key, value, (expiry.unwrap_or(vivified), attributes))?;
-    let vivified = match vivified {
-        Some(Expiry::At(at)) => Some(at),
-        _ => None,
-    };
-    Ok(Deadlines { at_first: None, vivified, at_last: None })
+    put(access, key, number.format_unsigned(flags.initial), (expiry, attributes))
 }

@@ -8,12 +8,13 @@
 use super::expiry_at;
 use super::get::count_found;
 use super::told::{
-    Deadlines, FLAGS, KEY, Told, answer_without_item, given, is_base64, is_item, key_for_flags,
-    left_of, make_room, write_flags, write_key,
+    Asked, Deadlines, FLAGS, KEY, Told, answer_without_item, expiry_of_made, given, is_base64,
+    is_item, key_for_flags, left_of, make_room, write_flags, write_key,
 };
 use super::write::set_expiry;
 use crate::generic::object::idle_seconds;
 use crate::string::{SET, raw_value};
+use base::Millis;
 use command::{Call, Outcome, effects};
 use heap::RECORD_OVERHEAD_MAX;
 use memcached::meta::GetFlags;
@@ -39,6 +40,7 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     let expired = call.thread.expired();
     let expiry = flags.expiry.map(|it| expiry_at(call, it));
     let vivified = flags.vivify.map(|it| expiry_at(call, it));
+    let made_with = expiry_of_made(&args, vivified, expiry);
     // Each of these is a search of its own.
     let asks_for_idle = is_asked(b'l') && !call.instance.store.eviction_policy().counts_uses();
     let needs_deadlines = expiry.is_some() || flags.recache.is_some() || is_asked(b't');
@@ -46,7 +48,8 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     let (mut access, key, out) = call.on_key(KEY);
     let history = if asks_for_idle { access.access_bits(&key) } else { None };
     let idle = history.map_or(0, |level| idle_seconds(level).into());
-    let Some(is_made) = find_or_make(&mut access, &key, &flags, vivified)? else {
+    let found = find_or_make(&mut access, &key, &flags, vivified.and(made_with))?;
+    let Some(is_made) = found else {
         drop(access);
         count_found(counts, false, false);
         counts.get_expired.add((call.thread.expired() != expired).into());
@@ -58,7 +61,7 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     count_found(counts, true, expiry.is_some());
     counts.stored.add(is_made.into());
     let deadlines = match needs_deadlines {
-        true => touch(&mut access, &key, is_made, expiry)?,
+        true => touch(&mut access, &key, now, vivified.filter(|_| is_made), expiry)?,
         false => Deadlines::default(),
     };
     let recaches = left_of(now, deadlines.found_by(&args, b'R'));
@@ -70,7 +73,9 @@ pub fn mg(call: &mut Call<'_>) -> Outcome {
     };
     let left = left_of(now, deadlines.found_by(&args, b't'));
     write_item(&access, &key, out, &flags, &Told { cas, idle, left, ..told });
-    if is_made && vivified == Some(None) {
+    // What is over at once has been told of.
+    let last = if is_made { made_with } else { expiry };
+    if last == Some(None) {
         let is_removed = access.expire(&key);
         access.report_changes_silently(is_removed.into());
     } else if !flags.keeps_history && !told.was_fetched {
@@ -101,21 +106,23 @@ fn find_or_make(
     Ok(Some(true))
 }
 
-/// Sets the deadline of an item if one is given, and returns those that its line has seen.
+/// Sets the deadline of an item that was there, and returns those that its line has seen. It is left
+/// to the caller to remove an item that is over at once.
 fn touch(
     access: &mut Access<'_>,
     key: &Key<'_>,
-    is_made: bool,
-    expiry: Option<Option<Expiry>>,
+    now: Millis,
+    vivified: Asked,
+    expiry: Asked,
 ) -> Result<Deadlines, Refusal> {
-    let deadline_of =
-        |access: &Access<'_>| access.lookup_value_without_touch(key).and_then(|it| it.deadline());
-    let vivified = deadline_of(access);
-    if let Some(expiry) = expiry {
-        set_expiry(access, key, expiry)?;
+    if vivified.is_some() {
+        return Ok(Deadlines::new(now, None, vivified, expiry));
     }
-    let at_first = if is_made { None } else { vivified };
-    Ok(Deadlines { at_first, vivified, at_last: deadline_of(access) })
+    let before = access.lookup_value_without_touch(key).and_then(|it| it.deadline());
+    if let Some(Some(expiry)) = expiry {
+        set_expiry(access, key, Some(expiry))?;
+    }
+    Ok(Deadlines::new(now, before, None, expiry))
 }
 
 /// Writes what is told of an item, and its value if that is wanted.
@@ -215,7 +222,11 @@ pub fn me(call: &mut Call<'_>) -> Outcome {
         return Ok(());
     };
     let mut line = reply::ME.to_vec();
-    write_key(&mut line, key.bytes, is_base64);
+    // Where it came so, and nobody asks so, it is base64 without a flag.
+    match !is_base64 && value.attributes().is_key_in_base64 {
+        true => memcached::base64::encode(key.bytes, &mut line),
+        false => write_key(&mut line, key.bytes, is_base64),
+    }
     let left = left_of(now, value.deadline()).map_or("-1".to_owned(), |left| left.to_string());
     let cas = value.attributes().cas.number().map_or(0, NonZeroU64::get);
     let fetched = if value.is_fetched() { "yes" } else { "no" };

@@ -6,6 +6,7 @@ use super::told::{
 };
 use super::write::{put, set_expiry};
 use super::{expiry_at, item_bytes_max};
+use base::Millis;
 use command::{Call, Outcome, effects};
 use memcached::meta::{DeleteFlags, SetFlags, SetMode};
 use memcached::reply;
@@ -58,7 +59,7 @@ pub(super) struct Before {
     pub(super) is_there: bool,
     /// Of an item.
     pub(super) attributes: Option<Attributes>,
-    pub(super) deadline: Option<base::Millis>,
+    pub(super) deadline: Option<Millis>,
 }
 
 impl Before {
@@ -72,21 +73,24 @@ impl Before {
     }
 
     /// Compares the CAS of the item with one that a client gives. Returns the word of the answer if
-    /// they differ, and true if an older one makes the item stale.
+    /// they differ, and true if an older one makes the item stale, which the time is given for.
     pub(super) fn compare(
         &self,
         wanted: Option<u64>,
-        invalidates: bool,
+        invalidates: Option<Millis>,
     ) -> Result<bool, &'static [u8]> {
         let Some(wanted) = wanted else { return Ok(false) };
         let number = self.attributes.ok_or(reply::NF)?.cas.number().map_or(0, NonZeroU64::get);
-        match number {
-            // Nobody has asked for one since the item was written: what is given is older.
-            0 if invalidates && wanted > 0 => Ok(true),
+        // Where nobody has asked for one since the item was written, it would be drawn now, as
+        // microseconds.
+        let could_be = match number {
+            0 => invalidates.map_or(0, |now| now.0.saturating_mul(1000)),
+            _ => number,
+        };
+        match wanted {
             0 => Err(reply::EX),
-            _ if wanted == 0 => Err(reply::EX),
             _ if number == wanted => Ok(false),
-            _ if invalidates && wanted < number => Ok(true),
+            _ if invalidates.is_some() && wanted < could_be => Ok(true),
             _ => Err(reply::EX),
         }
     }
@@ -101,6 +105,7 @@ fn store(
     let mut expiry = flags.expiry.map_or(Some(Expiry::Never), |it| expiry_at(call, it));
     let vivified = flags.vivify.map(|it| expiry_at(call, it));
     let (value, len_max) = (call.args.get(block), item_bytes_max(call));
+    let now = call.now;
     let (mut access, key, _) = call.on_key(KEY);
     let before = Before::of(access.lookup_value_for_write(&key));
     let mut attributes = Attributes {
@@ -121,7 +126,7 @@ fn store(
                 None => return Ok((reply::NS, value.len())),
             }
         }
-        _ => match before.compare(compare, flags.invalidates && !extends) {
+        _ => match before.compare(compare, (flags.invalidates && !extends).then_some(now)) {
             Ok(true) => {
                 attributes.is_stale = true;
                 attributes.is_won = before.attributes.is_some_and(|it| it.is_won);
@@ -173,7 +178,7 @@ fn delete(call: &mut Call<'_>, flags: &DeleteFlags<'_>) -> Result<&'static [u8],
     if !before.is_there {
         return Ok(reply::NF);
     }
-    if let Err(word) = before.compare(flags.compare, false) {
+    if let Err(word) = before.compare(flags.compare, None) {
         return Ok(word);
     }
     let is_item = before.attributes.is_some();
@@ -184,12 +189,13 @@ fn delete(call: &mut Call<'_>, flags: &DeleteFlags<'_>) -> Result<&'static [u8],
         return Ok(reply::HD);
     }
     if flags.drops_value {
+        let kept = before.attributes.unwrap_or_default();
         let attributes = Attributes {
             flags: flags.item_flags.unwrap_or(0),
-            cas: given(flags.new_cas),
+            cas: if flags.new_cas.is_some() { given(flags.new_cas) } else { kept.cas },
             is_stale: false,
             is_won: false,
-            ..before.attributes.unwrap_or_default()
+            ..kept
         };
         let expiry = expiry.unwrap_or(Some(Expiry::Never));
         put(&mut access, &key, b"", (expiry, attributes))?;

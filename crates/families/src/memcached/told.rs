@@ -6,7 +6,7 @@ use memcached::meta::Common;
 use memcached::{base64, reply};
 use session::{Args, Refusal};
 use std::num::NonZeroU64;
-use store::{Cas, Kind, ValueRef};
+use store::{Cas, Expiry, Kind, ValueRef};
 use text::IntegerText;
 
 /// Places of the words.
@@ -123,30 +123,59 @@ pub(super) fn make_room(call: &mut Call<'_>) -> Result<(), Refusal> {
     if bytes > 0 { call.reserve(bytes) } else { Ok(()) }
 }
 
+/// What flag N or T says of an expiry, if it is there: `None` inside is at once.
+pub(super) type Asked = Option<Option<Expiry>>;
+
 /// Deadlines of an item, as the flags of its line change them one after the other.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Deadlines {
-    /// Before the line.
-    pub(super) at_first: Option<Millis>,
+    at_first: Option<Millis>,
     /// That which N gives an item that it makes.
-    pub(super) vivified: Option<Millis>,
-    /// Behind the line.
-    pub(super) at_last: Option<Millis>,
+    vivified: Option<Option<Millis>>,
+    /// That which T gives.
+    set: Option<Option<Millis>>,
 }
 
 impl Deadlines {
+    /// Creates those of an item that had a deadline before its line. `vivified` is absent unless
+    /// the line makes the item.
+    pub(super) fn new(
+        now: Millis,
+        at_first: Option<Millis>,
+        vivified: Asked,
+        set: Asked,
+    ) -> Deadlines {
+        let deadline = |asked: Option<Expiry>| match asked {
+            None => Some(now),
+            Some(Expiry::At(deadline)) => Some(deadline),
+            Some(_) => None,
+        };
+        Deadlines { at_first, vivified: vivified.map(deadline), set: set.map(deadline) }
+    }
+
     /// Returns the deadline that a flag finds, since flags are followed in their order.
     pub(super) fn found_by(&self, args: &Args<'_>, letter: u8) -> Option<Millis> {
-        let place = |letter: u8| args.from(FLAGS).position(|it| it.first() == Some(&letter));
-        let Some(own) = place(letter) else { return self.at_last };
-        if place(b'T').is_some_and(|it| it < own) {
-            self.at_last
-        } else if place(b'N').is_some_and(|it| it < own) {
-            self.vivified
-        } else {
-            self.at_first
+        let mut found = self.at_first;
+        for flag in args.from(FLAGS) {
+            match flag.first() {
+                Some(first) if *first == letter => break,
+                Some(b'N') => found = self.vivified.unwrap_or(found),
+                Some(b'T') => found = self.set.unwrap_or(found),
+                _ => {}
+            }
         }
+        found
     }
+}
+
+/// Returns the expiry that an item has which a line makes: of N and T the later one counts.
+pub(super) fn expiry_of_made(args: &Args<'_>, vivified: Asked, set: Asked) -> Asked {
+    let mut asked = args.from(FLAGS).filter_map(|flag| match flag.first() {
+        Some(b'N') => vivified,
+        Some(b'T') => set,
+        _ => None,
+    });
+    asked.next_back()
 }
 
 pub(super) fn is_item(value: ValueRef<'_>) -> bool {
