@@ -14,7 +14,8 @@
 #   make bench  ARGS=...            the same at the whole scale, or what ARGS names
 #   make fuzz  TIME=600 TARGETS=... every fuzz target for so many seconds each
 #   make differential TIME=3600 ...  random commands to Varve and Valkey, and what differs;
-#                                   ARGS=--borders tries all forms of values instead
+#                                   ARGS=--borders tries all forms of values instead,
+#                                   ARGS=--memcached lines of Memcached's protocol, beside Memcached
 #   make hammer ARGS='--minutes 5'  many connections on the same keys, and what must hold at the end
 #   make soak  TIME=3600 ARGS=...   at length what tests do briefly: crashes, kills, journals, random
 #                                   commands and the hammer; ARGS names parts (scripts/soak lists them)

@@ -6,31 +6,23 @@ use libfuzzer_sys::fuzz_target;
 use memcached::{Limits, Progress, RequestParser};
 use wire::Span;
 
-#[derive(arbitrary::Arbitrary, Debug)]
-struct Stream {
-    bytes: Vec<u8>,
-    piece_lens: Vec<u8>,
-    authenticated: bool,
-    is_first: bool,
-    narrow: bool,
-}
-
-fuzz_target!(|stream: Stream| {
-    let usual = Limits {
-        authenticated: stream.authenticated,
-        is_first: stream.is_first,
-        ..Limits::default()
-    };
-    let limits = if stream.narrow {
+// The first byte holds the limits, in bits, and the second says how many bytes are lengths of pieces;
+// the rest is what a client sends, so that seeds can be read.
+fuzz_target!(|input: &[u8]| {
+    let [bits, pieces, rest @ ..] = input else { return };
+    let (piece_lens, bytes) = rest.split_at(rest.len().min(usize::from(*pieces)));
+    let is_set = |bit: u8| bits >> bit & 1 == 1;
+    let usual = Limits { authenticated: !is_set(0), is_first: is_set(1), ..Limits::default() };
+    let limits = if is_set(2) {
         Limits { item_bytes_max: 20, line_bytes_max: 64, keys_line_bytes_max: 400, ..usual }
     } else {
         usual
     };
-    let whole = events(&stream.bytes, std::iter::empty(), &limits);
-    let pieces = stream.piece_lens.iter().map(|len| usize::from(*len));
-    assert_eq!(events(&stream.bytes, pieces, &limits), whole);
-    let bytes = std::iter::repeat_n(1, stream.bytes.len());
-    assert_eq!(events(&stream.bytes, bytes, &limits), whole);
+    let whole = events(bytes, std::iter::empty(), &limits);
+    let pieces = piece_lens.iter().map(|len| usize::from(*len));
+    assert_eq!(events(bytes, pieces, &limits), whole);
+    let single = std::iter::repeat_n(1, bytes.len());
+    assert_eq!(events(bytes, single, &limits), whole);
 });
 
 /// Request or refusal with its words, number of bytes swallowed, or the end of the connection.

@@ -1,6 +1,7 @@
 //! Command line of `varve-torture differential`.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Arguments of `varve-torture differential`.
 #[derive(Clone, Debug, clap::Args)]
@@ -38,6 +39,9 @@ pub struct Arguments {
     /// Plays a recording to Varve alone
     #[arg(long)]
     pub(super) play: Option<PathBuf>,
+    /// Compares Memcached's protocol with Memcached instead
+    #[arg(long)]
+    pub(super) memcached: bool,
     /// Plays no random commands, but each command on both sides of each border between the forms in
     /// which values are kept
     #[arg(long)]
@@ -54,4 +58,19 @@ pub struct Arguments {
     /// Plays the borders on Varve alone, with little memory
     #[arg(long)]
     pub(super) tight: bool,
+}
+
+impl Arguments {
+    /// Returns true if a run that began at a time has to end behind so many commands.
+    pub(super) fn are_over(&self, began: Instant, commands: u64) -> bool {
+        if self.commands.is_some_and(|most| commands >= most) {
+            return true;
+        }
+        let time = match (self.minutes * 60 + self.seconds, self.commands) {
+            (0, Some(_)) => return false,
+            (0, None) => 60,
+            (time, _) => time,
+        };
+        began.elapsed() >= Duration::from_secs(time)
+    }
 }

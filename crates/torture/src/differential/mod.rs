@@ -13,6 +13,7 @@ mod corpus;
 mod findings;
 pub(crate) mod generate;
 mod known;
+mod memcached;
 mod pair;
 mod play;
 mod reduce;
@@ -33,7 +34,7 @@ use pair::{Pair, Side};
 use play::{Failure, PACE, What, play};
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Runs until the time is over or a difference is found.
 ///
@@ -43,6 +44,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let program = Program::parse(&arguments.server)?;
     program.must_be_there()?;
     let launch = Launch::on(2, arguments.threads);
+    if arguments.memcached {
+        return memcached::run(arguments);
+    }
     if arguments.borders && (arguments.alone || arguments.tight) {
         return borders::alone(arguments, &program, &launch);
     }
@@ -105,7 +109,7 @@ impl<'a> Run<'a> {
 
     fn rounds(mut self) -> Result<()> {
         let mut number = self.arguments.round;
-        while !self.is_over() {
+        while !self.arguments.are_over(self.began, self.requests) {
             let steps = self.generator.round(number);
             if number.is_multiple_of(REFERENCE_ROUNDS) {
                 self.pair.valkey.stop();
@@ -127,19 +131,6 @@ impl<'a> Run<'a> {
             number += 1;
         }
         self.end()
-    }
-
-    fn is_over(&self) -> bool {
-        let Arguments { minutes, seconds, commands, .. } = *self.arguments;
-        if commands.is_some_and(|most| self.requests >= most) {
-            return true;
-        }
-        let time = match (minutes * 60 + seconds, commands) {
-            (0, Some(_)) => return false,
-            (0, None) => 60,
-            (time, _) => time,
-        };
-        self.began.elapsed() >= Duration::from_secs(time)
     }
 
     fn end(self) -> Result<()> {

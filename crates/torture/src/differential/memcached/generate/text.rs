@@ -1,0 +1,110 @@
+//! Lines of the text protocol.
+
+use super::super::super::generate::Dice;
+use super::super::step::{Block, Step, Word};
+use super::words::{amount, expiry, flags, is_plain, one, value};
+
+/// Names of the commands.
+pub const NAMES: &[&str] = &[
+    "get", "gets", "gat", "gats", "set", "add", "replace", "append", "prepend", "cas", "touch",
+    "delete", "incr", "decr", "version",
+];
+const WEIGHTS: &[u32] = &[9, 10, 4, 3, 12, 5, 4, 7, 6, 10, 4, 5, 8, 6, 1];
+
+/// Draws a line about a key.
+pub fn line(dice: &mut Dice, key: &[u8], keys: &[Vec<u8>]) -> Step {
+    let key = if is_plain(key) { key } else { b"a" };
+    let name = NAMES[dice.weighted(WEIGHTS)];
+    let start = vec![Word::text(name), Word::text(key)];
+    match name {
+        "get" | "gets" | "gat" | "gats" => of_keys(dice, name, key, keys),
+        "version" => Step::of(b"", &[b"version"]),
+        "touch" => {
+            let words = [start, vec![expiry(dice, "")]].concat();
+            quiet(dice, key, words)
+        }
+        "delete" => {
+            let mut words = start;
+            if dice.percent(15) {
+                words.push(one(dice, &["0", "1", "noreply", "x"]));
+            }
+            quiet(dice, key, words)
+        }
+        "incr" | "decr" => {
+            let words = [start, vec![Word::text(amount(dice))]].concat();
+            quiet(dice, key, words)
+        }
+        _ => storing(dice, key, start, name == "cas"),
+    }
+}
+
+/// Returns the line without a reply, sometimes.
+fn quiet(dice: &mut Dice, key: &[u8], mut words: Vec<Word>) -> Step {
+    if dice.percent(12) {
+        words.push(Word::text("noreply"));
+    }
+    Step::line(key, words)
+}
+
+fn of_keys(dice: &mut Dice, name: &str, key: &[u8], keys: &[Vec<u8>]) -> Step {
+    let mut words = vec![Word::text(name)];
+    let sets_expiry = name.starts_with("gat");
+    if sets_expiry {
+        words.push(expiry(dice, ""));
+    }
+    words.push(Word::text(key));
+    let more = if sets_expiry { dice.repeats(20) } else { dice.repeats(70) } - 1;
+    let plain = |key: &&Vec<u8>| is_plain(key) && key.len() < 250;
+    let others: Vec<_> = keys.iter().filter(plain).collect();
+    let several: Vec<&[u8]> =
+        (0..more).map(|_| if dice.percent(30) { key } else { dice.pick(&others) }).collect();
+    words.extend(several.into_iter().map(Word::text));
+    // Longer lines are closed in Memcached, if they come in pieces.
+    let mut left = LINE_MAX;
+    words.retain(|word| {
+        let len = word.bytes().len() + 12;
+        let fits = len <= left;
+        left = left.saturating_sub(len);
+        fits
+    });
+    Step::line(key, words)
+}
+
+fn storing(dice: &mut Dice, key: &[u8], start: Vec<Word>, compares: bool) -> Step {
+    let mut words = start;
+    words.extend([Word::text(flags(dice)), expiry(dice, ""), Word::Length(0)]);
+    if compares {
+        words.push(match dice.below(100) {
+            0..65 => Word::Cas("", 0),
+            65..75 => Word::Cas("", 1),
+            _ => one(
+                dice,
+                &["0", "1", "9", "-1", "x", "18446744073709551615", "18446744073709551616"],
+            ),
+        });
+    }
+    let block = Some(Block { bytes: value(dice), end: b"\r\n" });
+    Step { block, ..quiet(dice, key, words) }
+}
+
+/// Draws a line that is none, or that comes seldom.
+pub fn odd(dice: &mut Dice, key: &[u8]) -> Step {
+    let words: &[&[u8]] = match dice.below(12) {
+        0 => &[b"flush_all"],
+        1 => &[b"flush_all", b"0"],
+        2 => &[b"flush_all", b"noreply"],
+        3 => &[b"quit"],
+        4 => &[b"shutdown"],
+        5 => &[b"mn"],
+        6 => &[b""],
+        7 => &[b"x"],
+        // A connection that begins with 0x80 speaks the binary protocol.
+        8 => &[b"\x81\x01"],
+        9 => &[b"unknown", b"a", b"b"],
+        10 => &[b"GET", b"/", b"HTTP/1.1"],
+        _ => &[b"mn", b"x"],
+    };
+    Step::of(key, words)
+}
+
+const LINE_MAX: usize = 1900;
