@@ -89,6 +89,8 @@ server_counts! {
     output_limit_closed,
     /// Clients closed since all of them took too much memory.
     evicted_clients,
+    /// Clients closed for their silence.
+    timed_out_clients,
     /// Scripts that were proven to keep to their keys, and ran beside others.
     scripts_beside_others,
     /// Scripts that ran one at a time.

@@ -88,6 +88,8 @@ impl<P: Poller> EventLoop<P> {
             let is_silent = timeout > 0 && silent > timeout && connection.may_time_out();
             if is_slow {
                 pipeline.executor.note_output_limit(connection);
+            } else if is_silent {
+                pipeline.executor.statistics.server.timed_out_clients.add(1);
             }
             if is_silent || is_slow {
                 self.close(at);

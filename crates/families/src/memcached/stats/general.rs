@@ -2,7 +2,7 @@
 
 use super::Lines;
 use ::settings::memory::MAXMEMORY;
-use ::settings::network::MAXCLIENTS;
+use ::settings::network::{MAXCLIENTS, TIMEOUT};
 use base::process;
 use command::Call;
 use session::MemcachedSums;
@@ -102,6 +102,9 @@ fn commands(lines: &mut Lines, sums: &MemcachedSums) {
 }
 
 fn traffic(lines: &mut Lines, call: &Call<'_>, sums: &MemcachedSums) {
+    if TIMEOUT.get(&call.instance.settings) > 0 {
+        lines.put("idle_kicks", sums.server.timed_out_clients);
+    }
     lines.put_all(&[
         ("bytes_read", &sums.server.input_bytes),
         ("bytes_written", &sums.server.output_bytes),
