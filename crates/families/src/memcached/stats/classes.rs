@@ -1,6 +1,6 @@
 //! `stats items` and `stats slabs`: all items are in one class.
 
-use super::Lines;
+use super::lines::Lines;
 use command::Call;
 use session::MemcachedSums;
 use store::KeyspaceFacts;

@@ -1,6 +1,6 @@
 //! `stats conns`: where the server listens, and who is connected, at whatever port.
 
-use super::Lines;
+use super::lines::Lines;
 use ::settings::memcached::{
     MEMCACHED_BIND, MEMCACHED_PORT, MEMCACHED_TLS_PORT, MEMCACHED_UNIX_SOCKET,
 };

@@ -1,6 +1,6 @@
 //! `stats`: what the server has done, and has.
 
-use super::Lines;
+use super::lines::Lines;
 use ::settings::memory::MAXMEMORY;
 use ::settings::network::{MAXCLIENTS, TIMEOUT};
 use base::process;

@@ -6,18 +6,19 @@
 //! | `settings.rs` | `stats settings` |
 //! | `classes.rs` | `stats items`, `stats slabs`: all items are in one class |
 //! | `conns.rs` | `stats conns` |
+//! | `lines.rs` | (how they are written) |
 //!
 //! What has no counterpart is 0. The manual says what each number counts.
 
 mod classes;
 mod conns;
 mod general;
+mod lines;
 mod settings;
 
 use command::{Call, Outcome};
+use lines::Lines;
 use memcached::{Refusal, reply};
-use std::fmt::Display;
-use std::io::Write;
 
 /// Answers one kind of statistics.
 type Tell = fn(&mut Call<'_>);
@@ -64,33 +65,4 @@ fn sizes(call: &mut Call<'_>) {
     let mut lines = Lines::default();
     lines.put("sizes_status", "disabled");
     lines.answer(call);
-}
-
-/// Lines of a reply.
-#[derive(Default)]
-struct Lines(Vec<u8>);
-
-impl Lines {
-    fn put(&mut self, name: impl Display, value: impl Display) {
-        // Writing to memory cannot fail.
-        let _ = write!(self.0, "STAT {name} {value}\r\n");
-    }
-
-    fn put_all(&mut self, fields: &[(&str, &dyn Display)]) {
-        fields.iter().for_each(|(name, value)| self.put(name, value));
-    }
-
-    /// Puts names that have no counterpart here.
-    fn put_zeros(&mut self, names: &[&str]) {
-        names.iter().for_each(|name| self.put(name, 0));
-    }
-
-    fn answer(self, call: &mut Call<'_>) {
-        call.reply.raw(&self.0);
-        call.reply.raw(reply::END);
-    }
-}
-
-fn yes_or_no(is_so: bool) -> &'static str {
-    if is_so { "yes" } else { "no" }
 }

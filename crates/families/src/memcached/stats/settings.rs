@@ -1,6 +1,6 @@
 //! `stats settings`: Memcached's options, by the settings that are their counterparts.
 
-use super::{Lines, yes_or_no};
+use super::lines::{Lines, yes_or_no};
 use crate::memcached::item_bytes_max;
 use ::settings::general::LOGLEVEL;
 use ::settings::memcached::{
