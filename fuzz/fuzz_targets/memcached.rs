@@ -6,8 +6,8 @@ use libfuzzer_sys::fuzz_target;
 use memcached::{Limits, Progress, RequestParser};
 use wire::Span;
 
-// The first byte holds the limits, in bits, and the second says how many bytes are lengths of pieces;
-// the rest is what a client sends, so that seeds can be read.
+// The first byte holds the limits, in bits, and the second says how many bytes are lengths of
+// pieces; the rest is what a client sends, so that seeds can be read.
 fuzz_target!(|input: &[u8]| {
     let [bits, pieces, rest @ ..] = input else { return };
     let (piece_lens, bytes) = rest.split_at(rest.len().min(usize::from(*pieces)));

@@ -4,8 +4,9 @@
 //! received  | SET k v | MULTI | INCR a | INCR b | EXEC | DEL
 //! units     |    1    |               2                |        the rest has not come yet
 //! ```
-//! A note of attributes is a part of the command behind it. A unit is applied whole or not at all, so what has come of one that is not whole counts for
-//! nothing. Memory is that of its bytes, and at most as much again for the places of its words.
+//! A note of attributes is a part of the command behind it. A unit is applied whole or not at all,
+//! so what has come of one that is not whole counts for nothing. Memory is that of its bytes, and
+//! at most as much again for the places of its words.
 
 use std::ops::Range;
 use text::AttributeNote;

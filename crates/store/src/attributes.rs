@@ -38,7 +38,7 @@
 //! | `copy_out` in `shard/append.rs` | the same value in another segment |
 //! | `Copies::push` in `shard/cut/copies.rs` | all bytes of the record, for a snapshot |
 //!
-//! Files and replicas are told of all but a drawn CAS and *fetched*, as [`Attributes::note`] has it.
+//! Files and replicas are told of all but a drawn CAS and *fetched* ([`Attributes::note`]).
 //!
 //! Of a long string they stand in the record of its roots. A snapshot reads them by
 //! [`Copied::attributes`](crate::Copied::attributes). While it is under way, a CAS that is drawn

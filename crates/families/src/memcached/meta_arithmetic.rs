@@ -69,8 +69,8 @@ pub fn ma(call: &mut Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Adds or subtracts. Returns the number and the deadlines, or the word of the answer where there is
-/// no number.
+/// Adds or subtracts. Returns the number and the deadlines, or the word of the answer where there
+/// is no number.
 fn reckon(
     call: &mut Call<'_>,
     flags: &ArithmeticFlags<'_>,

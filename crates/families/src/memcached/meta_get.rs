@@ -106,8 +106,8 @@ fn find_or_make(
     Ok(Some(true))
 }
 
-/// Sets the deadline of an item that was there, and returns those that its line has seen. It is left
-/// to the caller to remove an item that is over at once.
+/// Sets the deadline of an item that was there, and returns those that its line has seen. It is
+/// left to the caller to remove an item that is over at once.
 fn touch(
     access: &mut Access<'_>,
     key: &Key<'_>,

@@ -90,7 +90,7 @@ pub fn silent(seen: &Seen<'_>) -> Option<&'static Known> {
 }
 
 const GIVEN_TO_NUMBER: Known = Known {
-    reason: "T and E of ma count also where Memcached keeps the number elsewhere, as it was fetched",
+    reason: "T and E of ma count also for an item that was fetched",
     only_the_answer: false,
     is: |_| false,
 };
@@ -143,7 +143,7 @@ const KNOWN: &[Known] = &[
         },
     },
     Known {
-        reason: "an item that was made without a block, emptied or extended knows that its key is in base64",
+        reason: "an item made without a block, emptied or extended knows of its key in base64",
         only_the_answer: true,
         is: |seen| {
             let key = &seen.step.key;

@@ -1,4 +1,4 @@
-//! The same random lines of Memcached's protocol for Varve and Memcached, whose answers are compared.
+//! The same random lines of Memcached's protocol for Varve and Memcached: answers are compared.
 //!
 //! ```text
 //! seed ─generate─▶ round of lines ─play─▶ both servers ─answer, known─▶ agree, or a failure

@@ -185,7 +185,7 @@ pub fn base64(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Most bytes of an item: twice the largest value that is drawn, with what Memcached counts besides.
+/// Most bytes of an item: twice the largest value that is drawn, with what Memcached counts too.
 pub const ITEM_BYTES_MAX: usize = 2 << 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

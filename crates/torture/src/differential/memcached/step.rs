@@ -145,7 +145,7 @@ impl Step {
         out
     }
 
-    /// Returns bytes that are taken for the rest of a block which is shorter than it was said to be.
+    /// Returns bytes that are taken for the rest of a block which is shorter than announced.
     fn bytes_to_swallow(&self) -> Vec<u8> {
         let lies = self.words.iter().find_map(|word| match word {
             Word::Length(by) => usize::try_from(*by).ok(),
