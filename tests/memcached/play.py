@@ -22,7 +22,7 @@ DUMP_END = re.compile(rb"^(END?|ERROR.*|BADCLASS.*)\r\n\Z", re.MULTILINE)
 # Statistics whose values are the same.
 COUNTED = re.compile(
     rb"cmd_(get|set|touch|meta|flush)|(get|touch|incr|decr|delete|cas)_(hits|misses)|get_expired|cas_badval|store_too_large|auth_\w+"
-    rb"|(curr|total)_items|version|pointer_size|accepting_conns|sizes_status|items:1:number|1:used_chunks|udpport|shutdown_command"
+    rb"|curr_items|version|pointer_size|accepting_conns|sizes_status|items:1:number|1:used_chunks|udpport|shutdown_command"
     rb"|stat_key_prefix|detail_enabled|cas_enabled|auth_\w+|flush_enabled|(track|temp|proxy)_\w+|client_flags_size|maxconns_fast"
 )
 

@@ -47,6 +47,8 @@ def what_is_told_agrees_with_what_there_is():
         received = fields(it.db, "stats")["total_net_input_bytes"]
         assert answers(it, b"stats reset") == b"RESET\r\n" and counts(it, "cmd_get", "get_expired") == [0, 0]
         assert int(fields(it.db, "stats")["total_net_input_bytes"]) > int(received) - 1, "what INFO counts goes on"
+        answers(it, b"set stored 0 0 1", b"x", b"add stored 0 0 1", b"x", b"set stored 0 0 1", b"y")
+        assert counts(it, "total_items", "cmd_set") == [2, 3]
         told = statistics(it, b"settings")
         assert (told["maxbytes"], told["maxconns"], told["tcpport"], told["evictions"], told["idle_timeout"], told["verbosity"], told["auth_enabled_ascii"]) == (
             str(64 << 20), "20", str(it.memcached), "off", "77", "0", "no"
