@@ -195,17 +195,20 @@ fn unless_nothing(kept: Kept) -> Option<Kept> {
     (kept != Kept::default()).then_some(kept)
 }
 
+/// Seconds from 1970 to the begin of 2026.
+const BEGIN_OF_2026: u64 = 1_767_225_600;
+
 /// Source of CAS numbers, the same for all keys.
 #[derive(Debug, Default)]
 pub(crate) struct CasNumbers(CachePadded<AtomicU64>);
 
 impl CasNumbers {
-    /// Draws a number. The first one is the time in microseconds since 1970, so that those of a
-    /// later life of the server are above those of an earlier one, unless it drew more than a
-    /// million in each second; until the year 2255 they are below 2^53, which a double holds.
+    /// Draws a number. The first one is the time in seconds since 2026, so that those of a later
+    /// life of the server are above those of an earlier one, unless it drew more than one in each
+    /// second. For four billion draws they have 32 bits, which is all that some clients keep.
     pub fn draw(&self, now: Millis) -> NonZeroU64 {
         if self.0.load(Relaxed) == 0 {
-            let first = now.0.saturating_mul(1_000).max(1);
+            let first = (now.0 / 1000).saturating_sub(BEGIN_OF_2026).max(1);
             // Another thread may have begun them meanwhile.
             let _ = self.0.compare_exchange(0, first, Relaxed, Relaxed);
         }
@@ -275,11 +278,12 @@ mod tests {
     }
 
     #[test]
-    fn numbers_begin_at_microseconds_and_rise() {
+    fn numbers_begin_at_seconds_since_2026_and_rise() {
         let numbers = CasNumbers::default();
-        let drawn = [Millis(1_700_000_000_000), Millis(1), Millis(0)].map(|now| numbers.draw(now));
-        let first = 1_700_000_000_000_000;
-        assert_eq!(drawn.map(NonZeroU64::get), [first, first + 1, first + 2]);
-        assert_eq!(CasNumbers::default().draw(Millis(0)), NonZeroU64::MIN);
+        let drawn = [Millis(1_767_225_677_999), Millis(1), Millis(0)].map(|now| numbers.draw(now));
+        assert_eq!(drawn.map(NonZeroU64::get), [77, 78, 79]);
+        for early in [0, 1_700_000_000_000, 1_767_225_600_000] {
+            assert_eq!(CasNumbers::default().draw(Millis(early)), NonZeroU64::MIN);
+        }
     }
 }

@@ -97,8 +97,8 @@ impl World {
         let extends = matches!(mode, Mode::Append | Mode::Prepend);
         let before = self.model.get(key, now).cloned();
         let compared = match extends {
-            true => compare(before.as_ref(), wanted.filter(|it| *it != 0), false, now),
-            false => compare(before.as_ref(), wanted, invalidates, now),
+            true => compare(before.as_ref(), wanted.filter(|it| *it != 0), false),
+            false => compare(before.as_ref(), wanted, invalidates),
         };
         let fresh = Item { value, flags, cas: new_cas, ..Item::default() };
         let word = match (mode, before, compared) {
@@ -150,7 +150,7 @@ impl World {
         );
         let answer = self.server.send(line.as_bytes());
         let Some(item) = self.model.get(key, now) else { return same(&answer, "NF\r\n") };
-        if let Err(word) = compare(Some(item), wanted, false, now) {
+        if let Err(word) = compare(Some(item), wanted, false) {
             return same(&answer, format!("{word}\r\n"));
         }
         same(&answer, "HD\r\n");
@@ -211,7 +211,7 @@ impl World {
         if item.value.is_empty() || item.value.len() > PIECE_MAX {
             return same(&answer, NON_NUMERIC);
         }
-        if let Err(word) = compare(Some(item), wanted.filter(|it| *it != 0), false, now) {
+        if let Err(word) = compare(Some(item), wanted.filter(|it| *it != 0), false) {
             return same(&answer, format!("{word}\r\n"));
         }
         let Some(stored) = numeric(&item.value) else { return same(&answer, NON_NUMERIC) };

@@ -1,14 +1,12 @@
 //! A store with its model, and what is done to both.
 
-use crate::model::{Expiry, Item, Model};
+use crate::model::{Expiry, GIVEN, Item, Model};
 use crate::server::Server;
 use arbitrary::Arbitrary;
 use base::Millis;
 use memcached::number;
 
-pub const START: u64 = 1_700_000_000_000;
-/// Numbers that clients give are above those that are drawn.
-pub const GIVEN: u64 = 9_000_000_000_000_000_000;
+pub const START: u64 = 1_800_000_000_000;
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Ttl {

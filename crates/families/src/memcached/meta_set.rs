@@ -12,7 +12,7 @@ use memcached::meta::{DeleteFlags, SetFlags, SetMode};
 use memcached::reply;
 use session::Refusal;
 use std::num::NonZeroU64;
-use store::{Attributes, Event, Expiry, Kind, ValueRef};
+use store::{Attributes, Cas, Event, Expiry, Kind, ValueRef};
 
 /// Place of the first flag of ms.
 const FLAGS_OF_SET: usize = 3;
@@ -73,24 +73,23 @@ impl Before {
     }
 
     /// Compares the CAS of the item with one that a client gives. Returns the word of the answer if
-    /// they differ, and true if an older one makes the item stale, which the time is given for.
+    /// they differ, and true if an older one makes the item stale. That takes the next number, as
+    /// an item that nobody has asked about since it was written counts as having that.
     pub(super) fn compare(
         &self,
         wanted: Option<u64>,
-        invalidates: Option<Millis>,
+        next: Option<Cas>,
     ) -> Result<bool, &'static [u8]> {
         let Some(wanted) = wanted else { return Ok(false) };
         let number = self.attributes.ok_or(reply::NF)?.cas.number().map_or(0, NonZeroU64::get);
-        // Where nobody has asked for one since the item was written, it would be drawn now, as
-        // microseconds.
         let could_be = match number {
-            0 => invalidates.map_or(0, |now| now.0.saturating_mul(1000)),
+            0 => next.and_then(Cas::number).map_or(0, NonZeroU64::get),
             _ => number,
         };
         match wanted {
             0 => Err(reply::EX),
             _ if number == wanted => Ok(false),
-            _ if invalidates.is_some() && wanted < could_be => Ok(true),
+            _ if next.is_some() && wanted < could_be => Ok(true),
             _ => Err(reply::EX),
         }
     }
@@ -105,7 +104,6 @@ fn store(
     let mut expiry = flags.expiry.map_or(Some(Expiry::Never), |it| expiry_at(call, it));
     let vivified = flags.vivify.map(|it| expiry_at(call, it));
     let (value, len_max) = (call.args.get(block), item_bytes_max(call));
-    let now = call.now;
     let (mut access, key, _) = call.on_key(KEY);
     let before = Before::of(access.lookup_value_for_write(&key));
     let mut attributes = Attributes {
@@ -117,6 +115,8 @@ fn store(
     let extends = matches!(flags.mode, SetMode::Append | SetMode::Prepend);
     // To an item that is extended, 0 is no CAS at all.
     let compare = flags.compare.filter(|it| !extends || *it != 0);
+    let invalidates = flags.invalidates && !extends && compare.is_some();
+    let next = invalidates.then(|| access.new_cas());
     match flags.mode {
         SetMode::Add if before.is_there => return Ok((reply::NS, value.len())),
         SetMode::Add => {}
@@ -126,7 +126,7 @@ fn store(
                 None => return Ok((reply::NS, value.len())),
             }
         }
-        _ => match before.compare(compare, (flags.invalidates && !extends).then_some(now)) {
+        _ => match before.compare(compare, next) {
             Ok(true) => {
                 attributes.is_stale = true;
                 attributes.is_won = before.attributes.is_some_and(|it| it.is_won);
