@@ -32,14 +32,39 @@ pub fn reduce(pair: &mut Pair, steps: &[Step], failure: Failure) -> Result<Reduc
     };
     if fails {
         steps.truncate(reducer.last.as_ref().map_or(steps.len(), |last| last.played));
-        reducer.drop_steps(&mut steps)?;
+        drop_steps(&mut steps, |fewer| reducer.fails(fewer))?;
         reducer.drop_words(&mut steps)?;
-        reducer.drop_steps(&mut steps)?;
+        drop_steps(&mut steps, |fewer| reducer.fails(fewer))?;
         reducer.shorten_words(&mut steps)?;
     }
     let failure = reducer.last.take().unwrap_or(failure);
     pair.recording = recording;
     Ok(Reduced { steps, failure, is_repeatable: fails })
+}
+
+/// Drops halves, quarters, and so on down to single steps, as long as the rest fails.
+///
+/// # Errors
+/// Those of `fails`.
+pub fn drop_steps<S: Clone>(
+    steps: &mut Vec<S>,
+    mut fails: impl FnMut(&[S]) -> Result<bool>,
+) -> Result<()> {
+    let mut chunk = steps.len().div_ceil(2);
+    while chunk > 0 {
+        let mut end = steps.len();
+        while end > 0 {
+            let begin = end.saturating_sub(chunk);
+            let mut fewer = steps.clone();
+            fewer.drain(begin..end);
+            if !fewer.is_empty() && fails(&fewer)? {
+                *steps = fewer;
+            }
+            end = begin.min(steps.len());
+        }
+        chunk /= 2;
+    }
+    Ok(())
 }
 
 struct Reducer<'a> {
@@ -63,25 +88,6 @@ impl Reducer<'_> {
             self.last = Some(failure);
         }
         Ok(is_wanted)
-    }
-
-    /// Drops halves, quarters, and so on down to single steps.
-    fn drop_steps(&mut self, steps: &mut Vec<Step>) -> Result<()> {
-        let mut chunk = steps.len().div_ceil(2);
-        while chunk > 0 {
-            let mut end = steps.len();
-            while end > 0 {
-                let begin = end.saturating_sub(chunk);
-                let mut fewer = steps.clone();
-                fewer.drain(begin..end);
-                if !fewer.is_empty() && self.fails(&fewer)? {
-                    *steps = fewer;
-                }
-                end = begin.min(steps.len());
-            }
-            chunk /= 2;
-        }
-        Ok(())
     }
 
     fn drop_words(&mut self, steps: &mut [Step]) -> Result<()> {

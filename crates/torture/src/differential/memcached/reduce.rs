@@ -1,5 +1,6 @@
 //! Reduction of a failing round to the lines and words that are needed.
 
+use super::super::reduce::drop_steps;
 use super::play::{Failure, Pair, play};
 use super::step::{Step, Word};
 use anyhow::Result;
@@ -29,10 +30,10 @@ pub fn reduce(pair: &mut Pair, steps: &[Step], failure: Failure) -> Result<Reduc
     };
     if fails {
         steps.truncate(reducer.last.as_ref().map_or(steps.len(), |last| last.played));
-        reducer.drop_steps(&mut steps)?;
+        drop_steps(&mut steps, |fewer| reducer.fails(fewer))?;
         reducer.drop_words(&mut steps)?;
         reducer.shorten(&mut steps)?;
-        reducer.drop_steps(&mut steps)?;
+        drop_steps(&mut steps, |fewer| reducer.fails(fewer))?;
     }
     let failure = reducer.last.take().unwrap_or(failure);
     Ok(Reduced { steps, failure, is_repeatable: fails })
@@ -58,25 +59,6 @@ impl Reducer<'_> {
             self.last = Some(failure);
         }
         Ok(is_wanted)
-    }
-
-    /// Drops halves, quarters, and so on down to single steps.
-    fn drop_steps(&mut self, steps: &mut Vec<Step>) -> Result<()> {
-        let mut chunk = steps.len().div_ceil(2);
-        while chunk > 0 {
-            let mut end = steps.len();
-            while end > 0 {
-                let begin = end.saturating_sub(chunk);
-                let mut fewer = steps.clone();
-                fewer.drain(begin..end);
-                if !fewer.is_empty() && self.fails(&fewer)? {
-                    *steps = fewer;
-                }
-                end = begin.min(steps.len());
-            }
-            chunk /= 2;
-        }
-        Ok(())
     }
 
     fn drop_words(&mut self, steps: &mut [Step]) -> Result<()> {
