@@ -141,6 +141,68 @@ def a_line_of_keys_is_answered_whole_however_it_comes():
         assert answers(it, asked) == whole
 
 
+def a_line_of_many_keys_is_one_command_for_those_who_count():
+    with server("--threads", "2", "--slowlog-log-slower-than", "0", "--maxmemory-policy", "noeviction") as it:
+        def counts(name):
+            return dict(pair.split("=") for pair in fields(it.db, "commandstats").get("cmdstat_mc|" + name, "calls=0,rejected_calls=0,failed_calls=0").split(","))
+
+        def entries():
+            found = it.db.command("SLOWLOG", "GET", "-1")
+            return [entry[3] for entry in found if entry[3][0].startswith((b"g", b"(empty"))]
+
+        keys = [b"key:%03d" % number for number in range(100)]
+        it.db.command("MSET", *(word for key in keys for word in (key, key * 3)))
+        for words, name in ((b"get", "get"), (b"gats 1000", "gats")):
+            it.db.command("SLOWLOG", "RESET")
+            client = line(it)
+            asked = words + b" " + b" ".join(keys) + b"\r\n"
+            answered = client.ask(asked)
+            assert counts(name)["calls"] == "1" and float(counts(name)["usec_per_call"]) >= 1, counts(name)
+            histogram = it.db.command("LATENCY", "HISTOGRAM", "mc|" + name)
+            assert histogram[1][1] == 1, histogram
+            [entry] = entries()
+            before, more = len(words.split()), len(words.split()) + len(keys)
+            shown = re.fullmatch(rb"\.\.\. \((\d+) more arguments\)", entry[-1])
+            assert entry[:before] == words.split() and shown and int(shown[1]) + len(entry) - 1 == more, entry
+            number = client.socket.getsockname()[1]
+            [told] = [told for told in it.db.command("CLIENT", "LIST").decode().splitlines() if f":{number} " in told]
+            facts = dict(pair.split("=", 1) for pair in told.split(" ", 3)[3].split(" ") if "=" in pair)
+            assert facts["tot-cmds"] == "2", told  # the other one is mn
+            large = it.db.command("COMMANDLOG", "GET", "-1", "large-reply")
+            assert not large
+            it.db.command("CONFIG", "SET", "commandlog-request-larger-than", len(asked), "commandlog-reply-larger-than", len(answered))
+            assert client.ask(asked) == answered
+            for kind, size in (("large-request", len(asked)), ("large-reply", len(answered))):
+                [entry] = it.db.command("COMMANDLOG", "GET", "-1", kind)
+                assert entry[2] == size, (entry, size)
+                it.db.command("COMMANDLOG", "RESET", kind)
+            it.db.command("CONFIG", "SET", "commandlog-request-larger-than", "1048576", "commandlog-reply-larger-than", "1048576")
+        # One that is refused is one refusal, whether before its first part or in the middle.
+        asked = b"gets " + b" ".join(keys)
+        errors = lambda: int(fields(it.db, "stats")["total_error_replies"])
+        before = errors()
+        it.db.command("MSET", *(word for key in keys for word in (key, key)))
+        it.db.command("CONFIG", "SET", "maxmemory", "1")
+        assert answers(it, asked) == b"SERVER_ERROR out of memory storing object\r\n"
+        assert (counts("gets")["calls"], counts("gets")["failed_calls"], counts("gets")["rejected_calls"]) in (("1", "1", "0"), ("0", "0", "1"))
+        assert errors() == before + 1
+        it.db.command("CONFIG", "SET", "maxmemory", "0")
+        it.db.command("ACL", "SETUSER", "default", "-get")
+        assert answers(it, asked, b"get key:000") == b"CLIENT_ERROR gets not allowed\r\nCLIENT_ERROR get not allowed\r\n"
+        assert errors() == before + 3
+        it.db.command("ACL", "SETUSER", "default", "+get")
+        monitor = it.connect()
+        assert monitor.command("MONITOR") == b"OK"
+        answers(it, b"gat 7 " + b" ".join(keys))
+        seen = []
+        while len(seen) < len(keys):
+            words = monitor.read().split(b"] ", 1)[1].split(b" ")
+            if words[0] == b'"gat"':
+                assert words[1] == b'"7"'
+                seen += words[2:]
+        assert seen == [b'"' + key + b'"' for key in keys]
+
+
 def what_is_too_large_is_swallowed_and_kept_nowhere():
     with server("--memcached-max-item-size", "1mb") as it:
         client, before = line(it), it.resident_mib()

@@ -121,7 +121,7 @@ impl<'i> Applier<'i> {
             // With nothing to take, it would wait and changes nothing.
             Ok(()) | Err(Unanswered::Waits) => Ok(()),
             Err(Unanswered::Refused(refusal)) => Err(refusal),
-            Err(Unanswered::ByMail | Unanswered::GoesOn) => {
+            Err(Unanswered::ByMail | Unanswered::Part | Unanswered::GoesOn) => {
                 Err(Refusal::of("ERR an effect does not wait"))
             }
         }

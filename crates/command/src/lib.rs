@@ -54,6 +54,7 @@ mod row;
 pub mod run;
 pub mod script;
 mod secrets;
+mod shown;
 mod simple_rights;
 pub mod syntax;
 mod table;

@@ -1,7 +1,7 @@
 //! Lines about commands: made when one has run, sent when its batch has ended.
 
 use crate::row::Call;
-use crate::secrets::REDACTED;
+use crate::shown::words_shown;
 use session::{AccessModes, ClientFlags, Instance, Needs, Session};
 use std::io::Write as _;
 
@@ -84,10 +84,9 @@ fn write_line(call: &Call<'_>, out: &mut Vec<u8>) {
             write!(out, "+{seconds}.{micros:06} [{database} unix:{path}]")
         }
     };
-    let secrets = (call.row.spec.secrets)(&call.args);
-    for (at, argument) in call.args.from(0).enumerate() {
+    for word in words_shown(call) {
         out.push(b' ');
-        text::quote_to(if secrets.binary_search(&at).is_ok() { REDACTED } else { argument }, out);
+        text::quote_to(&word, out);
     }
     out.extend_from_slice(b"\r\n");
 }

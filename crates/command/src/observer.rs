@@ -2,7 +2,7 @@
 
 use crate::flags::Flags;
 use crate::row::{Call, Turn};
-use crate::secrets::REDACTED;
+use crate::shown::words_shown;
 use base::Millis;
 use session::{Entry, LogKind, ReplyMode};
 use settings::Settings;
@@ -77,9 +77,10 @@ impl Observer {
         }
     }
 
-    /// Does what `count` does, for a command with an argument that was received apart.
+    /// Does what `count` does, for a command that did not come in one piece: an argument was
+    /// received apart, or it had several parts.
     #[cold]
-    pub fn count_apart(&self, call: &Call<'_>, seen: Seen) {
+    pub fn count_in_pieces(&self, call: &Call<'_>, seen: Seen) {
         Observer { nanos: u64::MAX, bytes: u64::MAX, ..*self }.count(call, seen);
         self.look_closely(call, seen);
     }
@@ -146,24 +147,26 @@ fn entry(call: &Call<'_>, value: u64, now: Millis) -> Entry {
     }
 }
 
-/// Bytes of a request, with the argument that was received apart.
+/// Bytes of a request, with the argument that was received apart and the parts before it.
 fn request_bytes(call: &Call<'_>) -> u64 {
     let apart = call.session.apart.as_ref().map_or(0, |apart| apart.len);
-    (call.args.request_bytes() + apart) as u64
+    let before = call.session.parts.map_or(0, |parts| parts.request_bytes);
+    let line = call.session.line.map(|line| line.request.consumed);
+    (line.unwrap_or_else(|| call.args.request_bytes()) + apart) as u64 + before
 }
 
 /// Returns the arguments as they are kept: few, short and without secrets.
 fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
-    let (args, len) = (call.args, call.args.len());
-    let secrets = (call.row.spec.secrets)(&args);
+    let left_out = call.session.line.map_or(0, |line| line.words_left_out());
+    let before = call.session.parts.map_or(0, |parts| parts.words);
+    let len = call.args.len() + before.saturating_sub(left_out);
     let shown = if len > ARGUMENTS_MAX { ARGUMENTS_MAX - 1 } else { len };
-    let mut kept: Vec<Vec<u8>> = (0..shown)
-        .map(|at| match secrets.binary_search(&at).is_ok() {
-            true => REDACTED.to_vec(),
-            false => match call.session.apart.as_ref().filter(|apart| apart.at == at) {
-                Some(apart) => truncated(apart.begin(), apart.len),
-                None => truncated(args.get(at), args.get(at).len()),
-            },
+    let shown = shown.min(call.args.len());
+    let words = words_shown(call).take(shown).enumerate();
+    let mut kept: Vec<Vec<u8>> = words
+        .map(|(at, word)| match call.session.apart.as_ref().filter(|apart| apart.at == at) {
+            Some(apart) => truncated(apart.begin(), apart.len),
+            None => truncated(&word, word.len()),
         })
         .collect();
     if shown < len {

@@ -111,6 +111,8 @@ pub enum Unanswered {
     ByMail,
     /// The client waits, for keys or for another thread, and is answered later.
     Waits,
+    /// A part of a line is answered, which is counted with the others as one command.
+    Part,
     /// A part of the reply is written, and the request is to be executed once more for the next
     /// one, behind what others want and the client's output has room for.
     GoesOn,

@@ -23,6 +23,9 @@ pub enum Execution {
     /// The request is postponed, as by CLIENT PAUSE: nothing has happened, and it is to be executed
     /// later.
     Postponed,
+    /// The request is finished, and is one of several parts of a line, which is counted as one
+    /// command with its last part.
+    Part,
     /// A part of the reply is written, and the request is to be executed once more. It is counted,
     /// and shown to MONITOR, at its end.
     GoesOn,
@@ -53,12 +56,14 @@ pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
         Ok(()) => Execution::Done,
         Err(Unanswered::ByMail) => Execution::ByMail,
         Err(Unanswered::Waits) => Execution::Waits,
+        Err(Unanswered::Part) => Execution::Part,
         Err(Unanswered::GoesOn) => Execution::GoesOn,
         Err(Unanswered::Refused(refusal)) => {
             call.reply.truncate(mark);
             reply_with(call, &refusal);
             call.statistics.commands[call.row.id].failed.add(1);
-            Execution::Done
+            let is_part = call.session.line.is_some_and(|line| !line.is_whole());
+            if is_part { Execution::Part } else { Execution::Done }
         }
     }
 }
@@ -76,12 +81,11 @@ pub fn reply_with(call: &mut Call<'_>, refusal: &Refusal) {
 
 /// Answers a line of Memcached's protocol, of which no later part says anything then.
 fn answer_line(call: &mut Call<'_>, line: &Line, refusal: &Refusal) {
-    let is_told = std::mem::replace(&mut call.session.is_line_refused, !line.request.is_last);
+    call.session.is_line_refused = !line.request.is_last;
     if refusal.code() == OUT_OF_MEMORY && line.request.is_first {
         call.statistics.memcached.no_memory.add(1);
     }
-    let is_silent = line.request.is_quiet || is_told && !line.request.is_first;
-    if !is_silent {
+    if !line.request.is_quiet {
         let text = line_of(line.request.command, refusal);
         call.reply.raw(&text);
     }

@@ -257,8 +257,7 @@ impl Executor {
                 left = Some((request.start, again));
                 break;
             } else {
-                // A command that waits counts for the client when it is answered.
-                served += usize::from(execution == Execution::Counted);
+                served += usize::from(ends_command(connection, execution));
                 is_deferred |= begin_wait(connection, execution);
             }
             if self.thread.journal_position() != self.position {
@@ -443,14 +442,14 @@ impl Executor {
         if execution == Execution::Done {
             if call.reply.is_lending() | is_apart {
                 let reply_bytes = seen.reply_bytes + call.reply.lent_bytes();
-                self.observer.count_apart(&call, Seen { reply_bytes, ..seen });
+                self.observer.count_in_pieces(&call, Seen { reply_bytes, ..seen });
             } else {
                 self.observer.count(&call, seen);
             }
         } else {
             let began = self.command_began;
             let observer = &self.observer;
-            connection.outstanding = count_unanswered(observer, &call, execution, seen, began);
+            connection.outstanding = count_unanswered(observer, &mut call, execution, seen, began);
             connection.ran_nanos = nanos;
         }
         let (row, is_over_limit) = (call.row, call.reply.is_over_limit());
@@ -549,6 +548,14 @@ fn close(connection: &mut Connection, end: usize) -> usize {
     connection.front.go_back(Again::default());
     connection.session.close_after_reply = true;
     end
+}
+
+/// Returns true if a command ended that was not simply answered. One that waits counts for the
+/// client when it is answered, and a line with its last part.
+#[cold]
+fn ends_command(connection: &Connection, execution: Execution) -> bool {
+    let is_last = || connection.session.line.is_some_and(|line| line.request.is_last);
+    execution == Execution::Counted || execution == Execution::Part && is_last()
 }
 
 /// Lets a client wait whose command is answered later, and returns true if it does. The event loop

@@ -101,7 +101,7 @@ pub use identity::Identity;
 pub use instance::{DataFiles, Instance, NoDataFiles};
 pub use letter::Letter;
 pub use libraries::{Callee, Conflict, Libraries, Library, LibraryTable, OwnLibraries};
-pub use line::Line;
+pub use line::{Line, LineParts};
 pub use memcached_counts::{MemcachedCounts, MemcachedTotals};
 pub use memory_facts::{BASE_BYTES, MemoryFacts};
 pub use message::{LARGE_PAYLOAD, Message, MessageBytes, Payload, SharedBytes};

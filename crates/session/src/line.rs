@@ -11,7 +11,31 @@ pub struct Line {
     pub refusal: Option<Refusal>,
 }
 
+/// What the parts of a line of keys have taken so far, as the line is counted as one command.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LineParts {
+    /// Nanoseconds.
+    pub nanos: u64,
+    /// Bytes of the replies.
+    pub reply_bytes: u64,
+    /// Bytes of the line, without the part at work.
+    pub request_bytes: u64,
+    /// Words of the line, without those of the part at work.
+    pub words: usize,
+}
+
 impl Line {
+    /// Returns true if the line stands whole in this request.
+    pub fn is_whole(&self) -> bool {
+        self.request.is_first && self.request.is_last
+    }
+
+    /// Returns the number of words that a later part lacks, as they stood in the first.
+    pub fn words_left_out(&self) -> usize {
+        let before_keys = self.request.command.words_before_keys();
+        before_keys.filter(|_| !self.request.is_first).unwrap_or(0)
+    }
+
     /// Returns the line that removes a key, if a refused line has one whose value must go; `None`
     /// if nothing is to be done for it.
     pub fn of_removal(refused: &Refused) -> Option<Line> {

@@ -5,7 +5,7 @@ use crate::access_modes::AccessModes;
 use crate::apart::Apart;
 use crate::args::Args;
 use crate::client::{Client, ClientFlags, NEVER_QUEUED};
-use crate::line::Line;
+use crate::line::{Line, LineParts};
 use crate::needs::Needs;
 use crate::pubsub::{Subscriptions, Topic};
 use crate::replicas::StreamRequest;
@@ -104,6 +104,8 @@ pub struct Session {
     pub line: Option<Line>,
     /// True if a part of the line at work was refused: those behind it answer nothing.
     pub is_line_refused: bool,
+    /// What the parts of the line at work have taken, if it has several and was let in.
+    pub parts: Option<LineParts>,
     /// Where the walk over keys goes on that the request at work is in the middle of.
     pub walked_to: u64,
     /// A long argument of its next command that is received into the store.
@@ -149,6 +151,7 @@ impl Session {
             mailed_bytes: 0,
             line: None,
             is_line_refused: false,
+            parts: None,
             walked_to: 0,
             apart: None,
             lines: Vec::new(),
@@ -507,6 +510,15 @@ impl Session {
         self.grants.set(Needs::NO_MONITOR, !is_monitor);
         self.grants.set(Needs::UNPAUSED | Needs::WRITES_FLOW, is_monitor);
         self.client.set_flag(ClientFlags::MONITOR, is_monitor);
+    }
+
+    /// Returns true if a part of the line at work was refused before: what is behind it does
+    /// nothing, and is not refused once more. To be called once for each part.
+    pub fn is_part_of_refused_line(&mut self) -> bool {
+        let Some(line) = self.line else { return false };
+        let is_refused = !line.request.is_first && self.is_line_refused;
+        self.is_line_refused = is_refused && !line.request.is_last;
+        is_refused
     }
 
     /// Closes the connection once the replies are written.

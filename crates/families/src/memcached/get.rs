@@ -3,7 +3,7 @@
 use super::expiry_at;
 use super::write::set_expiry;
 use crate::string::raw_value;
-use command::{Call, Outcome};
+use command::{Call, Outcome, Unanswered};
 use memcached::reply;
 use session::{MemcachedCounts, Refusal};
 use smallvec::SmallVec;
@@ -30,10 +30,9 @@ pub fn gats(call: &mut Call<'_>) -> Outcome {
 /// line. A key that holds no string has none.
 fn read(call: &mut Call<'_>, first: usize, with_cas: bool) -> Outcome {
     let Some(line) = call.session.line else { return Err(Refusal::SYNTAX.into()) };
-    if !line.request.is_first && call.session.is_line_refused {
-        return Ok(());
+    if call.session.is_part_of_refused_line() {
+        return Err(Unanswered::Part);
     }
-    call.session.is_line_refused = false;
     // Each is hashed once.
     let keys: SmallVec<[Key<'_>; WINDOW]> =
         (first..call.args.len()).map(|at| call.key(at)).collect();
@@ -42,7 +41,7 @@ fn read(call: &mut Call<'_>, first: usize, with_cas: bool) -> Outcome {
     }
     for (at, key) in keys.iter().enumerate() {
         if call.reply.is_over_limit() {
-            return Ok(());
+            break;
         }
         let ahead = keys.get(at + LOCKS_AHEAD);
         ahead.into_iter().for_each(|key| call.instance.store.prefetch_lock(key.hash));
@@ -54,7 +53,7 @@ fn read(call: &mut Call<'_>, first: usize, with_cas: bool) -> Outcome {
     if line.request.is_last {
         call.reply.raw(reply::END);
     }
-    Ok(())
+    if line.is_whole() { Ok(()) } else { Err(Unanswered::Part) }
 }
 
 /// Sets the expiry of an item.

@@ -53,6 +53,8 @@ pub(super) fn histogram(call: &mut Call<'_>) -> Outcome {
         if let Some(row) = row_of(call, name) {
             shown.extend(of(row));
             shown.extend(row.children().iter().filter_map(of));
+        } else {
+            shown.extend(unlisted(call, name).filter_map(of));
         }
     }
     call.reply.map(shown.len());
@@ -71,6 +73,15 @@ fn row_of(call: &Call<'_>, name: &[u8]) -> Option<&'static Row> {
     };
     let row = call.row.table().find(parent)?;
     child.map_or(Some(row), |child| row.find_child(child))
+}
+
+/// Finds the rows that a name means, as `mc|get` or `mc`, which are no commands of RESP.
+fn unlisted(call: &Call<'_>, name: &[u8]) -> impl Iterator<Item = &'static Row> {
+    call.row.table().unlisted().iter().filter(move |row| {
+        let full = row.full_name.as_bytes();
+        let parent = full.split(|byte| *byte == b'|').next().unwrap_or_default();
+        full.eq_ignore_ascii_case(name) || parent.eq_ignore_ascii_case(name)
+    })
 }
 
 fn write_times(call: &mut Call<'_>, times: &Distribution) {
