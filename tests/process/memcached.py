@@ -227,6 +227,48 @@ def what_is_too_large_is_swallowed_and_kept_nowhere():
             assert client.ask(b"mg big v f s\r\n") == b"VA %d f7 s%d\r\n%s\r\n" % (size, size, value)
 
 
+def a_large_block_is_received_where_it_stays_whatever_its_line():
+    size = 60_000_000
+    value = b"%09d" % 7 * (size // 9) + b"x" * (size % 9)
+    whole = value + b"\r\n"
+    for asked, answer in (
+        (b"set k 7 0 %d", b"STORED"),
+        (b"cas k 7 0 %d {cas}", b"STORED"),
+        (b"cas k 7 0 %d 1", b"EXISTS"),
+        (b"add k 7 0 %d", b"NOT_STORED"),
+        (b"replace k 7 0 %d", b"STORED"),
+        (b"ms k %d F7 T100 s k", b"HD s%d kk" % size),
+        (b"ms aw== %d b F7 s k", b"HD s%d kaw== b" % size),
+        (b"ms k %d F7 C9000000000000 I", b"EX"),
+        (b"ms k %d C{cas} MR F7 E12 c", b"HD c12"),
+        (b"ms none %d MA", b"NS"),
+        (b"ms none %d MA N0 F7", b"HD"),
+        (b"ms none %d ME", b"HD"),
+    ):
+        with server("--threads", "2") as it:
+            client, key = line(it), b"none" if b"none" in asked else b"k"
+            if key == b"k":
+                assert client.ask(b"set k 0 0 3\r\nold\r\n") == b"STORED\r\n"
+            drawn = client.ask(b"mg k c\r\n").removeprefix(b"HD c").strip()
+            before = it.resident_peak_mib()
+            client.socket.sendall(asked.replace(b"{cas}", drawn) % size + b"\r\n")
+            assert client.ask(whole) == answer + b"\r\n", asked
+            if answer.startswith((b"STORED", b"HD")):
+                assert it.db.command("GET", key.decode()) == value, asked
+                assert client.ask(b"mg %s f\r\n" % key) == (b"HD f0\r\n" if b"ME" in asked else b"HD f7\r\n"), asked
+            elif key == b"k":
+                assert it.db.command("GET", "k") == b"old", asked
+            assert client.ask(b"mg k v\r\n")[:2] in (b"VA", b"EN")
+            assert it.resident_peak_mib() - before < 1.5 * size / (1 << 20), (asked, it.resident_peak_mib() - before)
+    # What is there is extended by a block that lies apart, on both sides.
+    with server("--threads", "2") as it:
+        client = line(it)
+        assert client.ask(b"set k 7 0 3\r\nold\r\n") == b"STORED\r\n"
+        for asked, expected in ((b"ms k 600000 MA s", b"old" + value[:600000]), (b"ms aw== 600000 MP s b", value[:600000] + b"old" + value[:600000])):
+            assert client.ask(asked + b"\r\n" + value[:600000] + b"\r\n") == b"HD s%d\r\n" % len(expected)
+            assert it.db.command("GET", "k") == expected and client.ask(b"mg k f\r\n") == b"HD f7\r\n"
+
+
 def a_large_block_with_a_wrong_end_leaves_nothing_behind():
     with server("--threads", "1") as it:
         it.db.command("SET", "k", "old")

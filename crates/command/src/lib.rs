@@ -84,7 +84,9 @@ pub use monitor_lines::{begin_monitor, end_monitor, send_monitor_lines};
 pub use observer::{Observer, Seen};
 pub use outstanding::Outstanding;
 pub use own_changes::{append_invalidations, mail_invalidations};
-pub use row::{Call, Command, Handler, Outcome, Row, RunsScript, Table, Turn, Unanswered};
+pub use row::{
+    Call, Command, Handler, LAST_WORD, Outcome, Row, RunsScript, Table, Turn, Unanswered,
+};
 pub use run::Execution;
 pub use secrets::{Positions, every_argument};
 pub use waiting::{Timeout, Wait, count_unserved, resume_postponed, serve_losses};

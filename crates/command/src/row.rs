@@ -42,7 +42,8 @@ pub struct Command {
     /// fields can be prefetched; zero for none.
     pub field_at: usize,
     /// Position of the argument that becomes a value as it is, and may be received into the store
-    /// before the command runs (`Session::take_staged`); zero for none.
+    /// before the command runs (`Session::take_staged`); zero for none, [`LAST_WORD`] for the last
+    /// one of a line.
     pub value_apart: usize,
     /// Channels among its arguments that its user needs the right to use.
     pub channels: NamesChannels,
@@ -98,6 +99,9 @@ pub struct RunsScript {
     /// Returns true if it is known to reach the shards of its keys alone.
     pub reaches_only_keys: fn(&Call<'_>, &Args<'_>) -> bool,
 }
+
+/// Position of the last word of a line, of which lines differ in the number of words.
+pub const LAST_WORD: usize = usize::MAX;
 
 /// Outcome of a handler: `Ok` if one reply was written; a refusal becomes the reply instead.
 pub type Outcome = Result<(), Unanswered>;

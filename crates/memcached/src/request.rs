@@ -70,7 +70,8 @@ impl RequestParser {
     /// Returns the request whose data block is arriving.
     pub fn arriving(&self) -> Option<Arriving<'_>> {
         let block = self.block()?;
-        Some(Arriving { command: block.command, spans: &block.spans, len: block.len })
+        let Block { command, is_base64, len, .. } = *block;
+        Some(Arriving { command, spans: &block.spans, len, is_base64 })
     }
 
     /// Leaves the bytes of the data block that is arriving to the caller: the request goes on as if

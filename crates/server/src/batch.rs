@@ -6,7 +6,7 @@
 //! then         execute in order
 //! ```
 
-use crate::front::{Again, Front, row_of_line};
+use crate::front::{Again, Front, key_of_base64, row_of_line};
 use base::{KeyspaceId, PositionHash};
 use command::{Row, RowMemo, Table};
 use memcached::Progress;
@@ -306,9 +306,7 @@ impl Batch {
         let spans = self.spans.drain(first_span..);
         let mut words: Vec<Vec<u8>> = spans.map(|span| span.of(&input[start..]).to_vec()).collect();
         if let Some(key) = words.get_mut(KEY_AT) {
-            let mut room = memcached::base64::KEY_ROOM;
-            // The parser has found out that it is base64.
-            *key = memcached::base64::decode(key, &mut room).unwrap_or_default().to_vec();
+            *key = key_of_base64(key);
         }
         self.write_down(&words)
     }

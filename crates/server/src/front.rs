@@ -6,6 +6,7 @@
 use command::{Row, Table};
 use memcached::{Command, Resume};
 use session::Args;
+use std::borrow::Cow;
 use wire::{RequestParser, Span};
 
 /// Place of the first flag among the words of mg.
@@ -36,15 +37,15 @@ pub struct Again(Resume);
 
 /// A long argument that is on its way.
 #[derive(Debug)]
-pub struct Arriving {
+pub struct Arriving<'q> {
     /// Row of its command.
     pub row: &'static Row,
     /// Its place among the arguments.
     pub at: usize,
     /// Its bytes, as announced.
     pub len: usize,
-    /// Place of the first key in the request.
-    pub key: Span,
+    /// The first key of the request.
+    pub key: Cow<'q, [u8]>,
 }
 
 impl Front {
@@ -92,18 +93,24 @@ impl Front {
 
     /// Returns the argument that is on its way, behind the first arguments of its request in
     /// `query`, if its row is known.
-    pub fn arriving(&self, table: &'static Table, query: &[u8]) -> Option<Arriving> {
+    pub fn arriving<'q>(&self, table: &'static Table, query: &'q [u8]) -> Option<Arriving<'q>> {
+        let key = |row: &Row, spans: &[Span]| {
+            spans.get(row.first_key).map_or(&b""[..], |span| span.of(query))
+        };
         match self {
             Front::Resp(parser) => {
                 let (spans, len) = parser.arriving()?;
                 let row = table.find(Args::new(query, spans).get(0))?;
-                let key = spans.get(row.first_key).copied().unwrap_or_default();
+                let key = Cow::Borrowed(key(row, spans));
                 Some(Arriving { row, at: spans.len(), len, key })
             }
             Front::Memcached(parser) => {
-                let memcached::Arriving { command, spans, len } = parser.arriving()?;
+                let memcached::Arriving { command, spans, len, is_base64 } = parser.arriving()?;
                 let row = row_of(table, command);
-                let key = spans.get(row.first_key).copied().unwrap_or_default();
+                let key = match is_base64 {
+                    true => Cow::Owned(key_of_base64(key(row, spans))),
+                    false => Cow::Borrowed(key(row, spans)),
+                };
                 Some(Arriving { row, at: spans.len(), len, key })
             }
         }
@@ -139,6 +146,13 @@ impl Again {
     pub fn before(resume: Resume) -> Again {
         Again(resume)
     }
+}
+
+/// Returns the key that a word means, of which the parser has found out that it is base64.
+#[cold]
+pub fn key_of_base64(word: &[u8]) -> Vec<u8> {
+    let mut room = memcached::base64::KEY_ROOM;
+    memcached::base64::decode(word, &mut room).unwrap_or_default().to_vec()
 }
 
 /// Returns the row of a line of Memcached's protocol: mg has another one where it may write.

@@ -143,5 +143,5 @@ fn make(
         ..Attributes::default()
     };
     let mut number = IntegerText::new();
-    put(access, key, number.format_unsigned(flags.initial), (expiry, attributes))
+    put(access, key, (number.format_unsigned(flags.initial), None), (expiry, attributes))
 }

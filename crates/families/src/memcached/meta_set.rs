@@ -12,6 +12,7 @@ use memcached::meta::{DeleteFlags, SetFlags, SetMode};
 use memcached::reply;
 use session::Refusal;
 use std::num::NonZeroU64;
+use store::value::long_string::Staged;
 use store::{Attributes, Cas, Event, Expiry, Kind, ValueRef};
 
 /// Place of the first flag of ms.
@@ -104,6 +105,8 @@ fn store(
     let mut expiry = flags.expiry.map_or(Some(Expiry::Never), |it| expiry_at(call, it));
     let vivified = flags.vivify.map(|it| expiry_at(call, it));
     let (value, len_max) = (call.args.get(block), item_bytes_max(call));
+    let staged = call.session.take_staged();
+    let len = staged.as_ref().map_or(value.len(), Staged::len);
     let (mut access, key, _) = call.on_key(KEY);
     let before = Before::of(access.lookup_value_for_write(&key));
     let mut attributes = Attributes {
@@ -118,12 +121,12 @@ fn store(
     let invalidates = flags.invalidates && !extends && compare.is_some();
     let next = invalidates.then(|| access.new_cas());
     match flags.mode {
-        SetMode::Add if before.is_there => return Ok((reply::NS, value.len())),
+        SetMode::Add if before.is_there => return Ok((reply::NS, len)),
         SetMode::Add => {}
         _ if extends && before.attributes.is_none() => {
             match vivified.filter(|_| !before.is_there) {
                 Some(vivified) => expiry = vivified,
-                None => return Ok((reply::NS, value.len())),
+                None => return Ok((reply::NS, len)),
             }
         }
         _ => match before.compare(compare, next) {
@@ -133,22 +136,30 @@ fn store(
                 expiry = Some(before.deadline.map_or(Expiry::Never, Expiry::At));
             }
             Ok(false) if flags.mode == SetMode::Replace && before.attributes.is_none() => {
-                return Ok((reply::NS, value.len()));
+                return Ok((reply::NS, len));
             }
             Ok(false) => {}
-            Err(word) => return Ok((word, value.len())),
+            Err(word) => return Ok((word, len)),
         },
     }
     if extends && before.attributes.is_some() {
         let is_append = flags.mode == SetMode::Append;
         let is_base64 = flags.common.is_base64;
         let cas = given(flags.new_cas);
-        let more = Extension { is_append, is_base64, cas, bytes: value };
-        let len = storage::extend(&mut access, &key, more, len_max)?;
-        return Ok(len.map_or((reply::NS, value.len()), |len| (reply::HD, len)));
+        let mut copied = Vec::new();
+        let bytes = match &staged {
+            Some(staged) => {
+                access.copy_staged(staged, &mut copied);
+                &copied
+            }
+            None => value,
+        };
+        let more = Extension { is_append, is_base64, cas, bytes };
+        let extended = storage::extend(&mut access, &key, more, len_max)?;
+        return Ok(extended.map_or((reply::NS, len), |len| (reply::HD, len)));
     }
-    put(&mut access, &key, value, (expiry, attributes))?;
-    Ok((reply::HD, value.len()))
+    put(&mut access, &key, (value, staged), (expiry, attributes))?;
+    Ok((reply::HD, len))
 }
 
 pub fn md(call: &mut Call<'_>) -> Outcome {
@@ -198,7 +209,7 @@ fn delete(call: &mut Call<'_>, flags: &DeleteFlags<'_>) -> Result<&'static [u8],
             ..kept
         };
         let expiry = expiry.unwrap_or(Some(Expiry::Never));
-        put(&mut access, &key, b"", (expiry, attributes))?;
+        put(&mut access, &key, (b"", None), (expiry, attributes))?;
     } else if let Some(expiry) = expiry {
         set_expiry(&mut access, &key, expiry)?;
     }

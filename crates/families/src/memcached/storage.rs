@@ -1,8 +1,8 @@
 //! Lines with a data block: set, add, replace, append, prepend, cas.
 
+use super::write::put;
 use super::{answer, expiry_at, item_bytes_max};
-use crate::generic::expire::EXPIRE;
-use crate::string::{APPEND, SET};
+use crate::string::APPEND;
 use command::{Call, Outcome, effects};
 use memcached::{number, reply};
 use session::{MemcachedCounts, Refusal};
@@ -79,26 +79,7 @@ fn store(call: &mut Call<'_>, condition: Condition, block: usize) -> Outcome {
         answer(call, refused);
         return Ok(());
     }
-    match expiry {
-        None => {
-            let is_removed = access.expire(&key);
-            access.report_changes_silently(is_removed.into());
-        }
-        Some(expiry) => {
-            match staged {
-                Some(staged) => access.set_staged_with(&key, staged, expiry, attributes)?,
-                None => {
-                    let encoding = Encoding::of_new(value);
-                    access.set_string_with(&key, value, encoding, expiry, attributes)?;
-                }
-            }
-            access.report_changes(1, SET, &key);
-            if matches!(expiry, Expiry::At(_)) {
-                access.record_event(EXPIRE, &key);
-            }
-            effects::set_with_attributes(&mut access, &key, value, expiry);
-        }
-    }
+    put(&mut access, &key, (value, staged), (expiry, attributes))?;
     counts.stored.add(1);
     drop(access);
     answer(call, reply::STORED);

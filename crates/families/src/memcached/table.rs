@@ -4,7 +4,7 @@
 use super::{
     change, dump, get, meta_arithmetic, meta_get, meta_set, noted, server, stats, storage,
 };
-use command::{Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, Locks};
+use command::{Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, LAST_WORD, Locks};
 
 const READ: Flags = Flags::READONLY.union(Flags::FAST);
 const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM).union(Flags::FAST);
@@ -51,7 +51,7 @@ pub const COMMANDS: Command = Command::parent(
         walking("METADUMP", dump::metadump),
         walking("MGDUMP", dump::mgdump),
         meta("MG", "get", READ, KEY_READ, meta_get::mg),
-        meta("MS", "set", WRITE, KEY_SET, meta_set::ms),
+        Command { value_apart: LAST_WORD, ..meta("MS", "set", WRITE, KEY_SET, meta_set::ms) },
         meta("MD", "del", FREE, KEY_DELETED, meta_set::md),
         meta("MA", "incrby", WRITE, KEY_CHANGED, meta_arithmetic::ma),
         meta("ME", "get", READ, KEY_READ, meta_get::me),
@@ -102,7 +102,7 @@ const fn of_keys(
 const fn storing(name: &'static str, run: Handler) -> Command {
     Command {
         keys: KEY_SET,
-        value_apart: 5,
+        value_apart: LAST_WORD,
         right_of: "set",
         ..Command::plain(Group::String, name, -6, WRITE, "1.0.0", run)
     }

@@ -4,6 +4,7 @@ use crate::generic::expire::{EXPIRE, PERSIST};
 use crate::string::SET;
 use command::effects;
 use session::Refusal;
+use store::value::long_string::Staged;
 use store::{Access, Attributes, Encoding, Expiry, Key};
 
 /// Sets the deadline of a key that is there.
@@ -32,11 +33,11 @@ pub(super) fn set_expiry(
     Ok(())
 }
 
-/// Gives a key a value, or none if that is over at once.
+/// Gives a key a value, which may have been received apart, or none if that is over at once.
 pub(super) fn put(
     access: &mut Access<'_>,
     key: &Key<'_>,
-    value: &[u8],
+    (value, staged): (&[u8], Option<Staged>),
     (expiry, attributes): (Option<Expiry>, Attributes),
 ) -> Result<(), Refusal> {
     let Some(expiry) = expiry else {
@@ -44,7 +45,10 @@ pub(super) fn put(
         access.report_changes_silently(is_removed.into());
         return Ok(());
     };
-    access.set_string_with(key, value, Encoding::of_new(value), expiry, attributes)?;
+    match staged {
+        Some(staged) => access.set_staged_with(key, staged, expiry, attributes)?,
+        None => access.set_string_with(key, value, Encoding::of_new(value), expiry, attributes)?,
+    }
     access.report_changes(1, SET, key);
     if matches!(expiry, Expiry::At(_)) {
         access.record_event(EXPIRE, key);

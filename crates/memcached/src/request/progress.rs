@@ -144,6 +144,8 @@ pub struct Arriving<'a> {
     pub spans: &'a [Span],
     /// Length of the data block, without its line end.
     pub len: usize,
+    /// True if its key is in base64.
+    pub is_base64: bool,
 }
 
 const _: () = assert!(size_of::<Resume>() <= 16);

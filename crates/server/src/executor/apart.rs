@@ -13,6 +13,7 @@
 use super::Executor;
 use crate::connection::{Connection, Life};
 use crate::front::{Again, Arriving};
+use command::LAST_WORD;
 use session::{Apart, Needs};
 use store::value::long_string::WHOLE_BYTES_MAX;
 
@@ -30,15 +31,17 @@ impl Executor {
     pub(super) fn begin_apart(&mut self, connection: &mut Connection) {
         let query = connection.query.waiting();
         let Some(arriving) = connection.front.arriving(self.table, query) else { return };
-        let Arriving { row, at, len, key } = arriving;
-        let is_value = at > 0 && row.spec.value_apart == at && len > WHOLE_BYTES_MAX;
+        let Arriving { row, at, len, .. } = arriving;
+        // A data block is the last word of its line.
+        let is_value = [at, LAST_WORD].contains(&row.spec.value_apart);
+        let is_value = at > 0 && is_value && len > WHOLE_BYTES_MAX;
         let offset = connection.front.taken();
         let has_just_begun = query.len() - offset <= BEGUN_BYTES_MAX;
         if !(is_value && has_just_begun && self.may_be_apart(connection)) {
             return;
         }
         self.read_clock();
-        let hash = self.instance.store.hash(key.of(query));
+        let hash = self.instance.store.hash(&arriving.key);
         let (store, now) = (&self.instance.store, self.now);
         // A client that has just begun must not hold up the worker: what is not free is not waited
         // for, and the argument is received as others are.

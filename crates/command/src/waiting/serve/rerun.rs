@@ -64,9 +64,7 @@ impl Waker<'_> {
         call.thread.author = others;
         match outcome {
             Ok(()) => {}
-            Err(
-                Unanswered::ByMail | Unanswered::Waits | Unanswered::Part | Unanswered::GoesOn,
-            ) => {
+            Err(Unanswered::ByMail | Unanswered::Waits | Unanswered::Part | Unanswered::GoesOn) => {
                 if turn == Turn::First {
                     self.leave_to_next(waiter, &client, state);
                 }
