@@ -644,6 +644,15 @@ def one_that_is_half_open_gives_its_place_once():
         assert silent.recv(1) == b"" and at.info("clients")["connected_clients"] == "20"
 
 
+def one_client_too_many_of_memcached_is_told_so_before_tls_begins():
+    port = free_port()
+    with world("--memcached-tls-port", port, "--maxclients", "10") as at:
+        others = [socket.create_connection(("127.0.0.1", at.server.port)) for _ in range(20)]
+        assert others[-1].recv(100) == b"-ERR max number of clients reached\r\n"
+        with socket.create_connection(("127.0.0.1", port), 30) as client:
+            assert client.makefile("rb").read() == b"ERROR Too many open connections\r\n"
+
+
 def keys_are_changed_by_either_side_while_replies_wait():
     with world() as at:
         command = ["openssl", "s_client", "-connect", "127.0.0.1:%d" % at.port, "-tls1_3", "-CAfile", at.ca.path("ca", "crt"),

@@ -120,11 +120,15 @@ impl Acceptor {
         None
     }
 
-    /// Rejects a connection, to which nothing can be said yet, or has it established.
-    fn establish(&self, socket: TcpStream, dialect: Dialect, instance: &Instance) {
+    /// Has a connection established, or rejects it, to which nothing can be said yet. Memcached
+    /// says even so, before TLS begins, that there are too many.
+    fn establish(&self, mut socket: TcpStream, dialect: Dialect, instance: &Instance) {
         let is_refused = is_protected(instance) && !stream::is_local(&socket);
         if is_refused || !self.admit(instance) {
             instance.statistics.rejected_connections.fetch_add(1, Relaxed);
+            if !is_refused && dialect == Dialect::Memcached {
+                let _ = socket.write(memcached::reply::TOO_MANY_CONNECTIONS);
+            }
             return;
         }
         self.handshakes.begin(socket, dialect);

@@ -143,18 +143,14 @@ fn store(
         },
     }
     if extends && before.attributes.is_some() {
-        let is_append = flags.mode == SetMode::Append;
-        let is_base64 = flags.common.is_base64;
-        let cas = given(flags.new_cas);
         let mut copied = Vec::new();
-        let bytes = match &staged {
-            Some(staged) => {
-                access.copy_staged(staged, &mut copied);
-                &copied
-            }
-            None => value,
+        staged.iter().for_each(|it| access.copy_staged(it, &mut copied));
+        let more = Extension {
+            is_append: flags.mode == SetMode::Append,
+            is_base64: flags.common.is_base64,
+            cas: given(flags.new_cas),
+            bytes: if staged.is_some() { &copied } else { value },
         };
-        let more = Extension { is_append, is_base64, cas, bytes };
         let extended = storage::extend(&mut access, &key, more, len_max)?;
         return Ok(extended.map_or((reply::NS, len), |len| (reply::HD, len)));
     }
