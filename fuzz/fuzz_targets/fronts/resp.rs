@@ -28,9 +28,7 @@ impl World {
                 let answer = self.server.ask(&[b"APPEND", name, &value]);
                 let mut item = before.unwrap_or_default();
                 item.value.extend_from_slice(&value);
-                if !value.is_empty() {
-                    item.cas = None;
-                }
+                item.cas = None;
                 same(&answer, format!(":{}\r\n", item.value.len()));
                 let deadline = item.deadline;
                 self.model.put(key, item, Some(deadline));

@@ -3,6 +3,7 @@
 use super::carriers::Carrier;
 use super::collections::Collections;
 use super::disturb::{Disturber, Reader};
+use super::items::{self, Shared, play_evicted, play_own, play_shared};
 use super::line::{Part, drive};
 use super::memory::{Peak, watch};
 use super::mine::Mine;
@@ -25,6 +26,7 @@ struct Known {
     sums: Mutex<Vec<Sums>>,
     swapped: Mutex<Vec<Sums>>,
     consumers: Mutex<Vec<Consumer>>,
+    items: Shared,
 }
 
 /// Limits of resident memory, in bytes.
@@ -76,7 +78,8 @@ fn verify(client: &mut Client, tokens: &Tokens, known: Known) -> Result<()> {
     sums::verify(client, &all(known.sums)).context("sums")?;
     swapped::verify(client, &all(known.swapped)).context("swapped databases")?;
     let consumers = known.consumers.into_inner().unwrap_or_default();
-    streams::verify(client, &consumers).context("streams")
+    streams::verify(client, &consumers).context("streams")?;
+    items::verify(client, known.items).context("items")
 }
 
 /// Starter of connections, each in a thread of its own.
@@ -103,6 +106,9 @@ impl<'scope, 'place: 'scope> Stage<'scope, 'place> {
 
     fn evict(&self, connections: usize) {
         let place = self.place;
+        for number in [105, 106] {
+            self.start_items(number, move || play_evicted(place, number));
+        }
         for number in 0..connections as u64 {
             match number % 2 {
                 0 => self.start(number, move || Strings::new(place), |_| {}),
@@ -113,6 +119,12 @@ impl<'scope, 'place: 'scope> Stage<'scope, 'place> {
 
     fn everything(&self, connections: usize, tokens: &'place Tokens, known: &'place Known) {
         let place = self.place;
+        for number in [105, 106, 107] {
+            self.start_items(number, move || play_shared(place, number, &known.items));
+        }
+        for number in [108, 109] {
+            self.start_items(number, move || play_own(place, number));
+        }
         for number in 0..connections as u64 {
             match number % 8 {
                 0 | 1 => self.start(number, move || Carrier::new(place, tokens, number), |_| {}),
@@ -142,6 +154,16 @@ impl<'scope, 'place: 'scope> Stage<'scope, 'place> {
                 ),
             }
         }
+    }
+
+    /// Starts a connection to the port of Memcached's protocol.
+    fn start_items(&self, number: u64, play: impl FnOnce() -> Result<()> + Send + 'scope) {
+        let place = self.place;
+        self.threads.spawn(move || {
+            if let Err(error) = play() {
+                place.fail(format!("connection {number} of items: {error:#}"));
+            }
+        });
     }
 
     fn start<P: Part>(

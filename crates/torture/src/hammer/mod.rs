@@ -10,6 +10,7 @@
 //! | `sums` | counters with a known total |
 //! | `content`, `strings`, `collections` | values that identify their keys |
 //! | `mine` | keys that only one connection writes, so that it knows their values |
+//! | `items` | the port of Memcached's protocol |
 //! | `streams` | entries that are delivered once |
 //! | `swapped` | two databases that are swapped |
 //! | `disturb`, `rough` | other connections, which must break nothing |
@@ -23,6 +24,7 @@ pub(crate) mod chance;
 mod collections;
 mod content;
 mod disturb;
+mod items;
 mod line;
 mod memory;
 mod mine;

@@ -95,6 +95,8 @@ impl fmt::Display for Shape {
 pub(super) struct Place {
     pub(super) seed: u64,
     pub(super) addresses: Addresses,
+    /// Port of Memcached's protocol.
+    pub(super) memcached_port: u16,
     /// Longest wait for a reply.
     pub(super) patience: Duration,
     pub(super) shape: Shape,
@@ -110,6 +112,7 @@ impl Place {
         Self {
             seed,
             addresses,
+            memcached_port: 0,
             patience,
             shape,
             commands: AtomicU64::new(0),
@@ -117,6 +120,11 @@ impl Place {
             until: Instant::now(),
             failures: Mutex::new(Vec::new()),
         }
+    }
+
+    /// Sets the port of Memcached's protocol.
+    pub(super) fn with_memcached(self, memcached_port: u16) -> Self {
+        Self { memcached_port, ..self }
     }
 
     /// Sets the duration from now, and the fault.

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Server {
     /// Where it is reached.
     pub(crate) addresses: Addresses,
+    /// Port of Memcached's protocol.
+    pub(super) memcached_port: u16,
     certificates: Option<Arc<Certificates>>,
     pub(super) pid: u32,
     child: Mutex<Child>,
@@ -47,7 +49,7 @@ impl Server {
         options: &[String],
         certificates: Option<Arc<Certificates>>,
     ) -> Result<Self> {
-        let port = free_port()?;
+        let (port, memcached_port) = (free_port()?, free_port()?);
         let (addresses, of_tls) = match &certificates {
             None => (Addresses::plain(port), Vec::new()),
             Some(certificates) => {
@@ -62,6 +64,7 @@ impl Server {
         command
             .args(["--port", &port.to_string(), "--threads", &threads.to_string()])
             .args(["--save", "", "--enable-debug-command", "yes", "--appendonly", "yes"])
+            .args(["--memcached-port", &memcached_port.to_string()])
             .arg("--dir")
             .arg(&folder)
             .args(of_tls)
@@ -72,7 +75,7 @@ impl Server {
             .stderr(file);
         let child = command.spawn().context("setpriv (package util-linux) cannot be started")?;
         let (pid, child) = (child.id(), Mutex::new(child));
-        let server = Self { addresses, certificates, pid, child, log, folder };
+        let server = Self { addresses, memcached_port, certificates, pid, child, log, folder };
         let started = Instant::now();
         while !server.answers() {
             if let Some(status) = server.ended() {
@@ -130,7 +133,7 @@ impl Server {
             sleep(Duration::from_millis(20));
         }
         let log = fs::read_to_string(&again.log)?;
-        ensure!(!log.contains("refused"), "not all was executed again:\n{}", again.log_tail());
+        ensure!(!log.contains("refused with"), "not all was executed again:\n{}", again.log_tail());
         let mut client = Client::open(again.addresses.next(), END_MAX)?;
         let size = client.ask(&["DBSIZE"])?;
         ensure!(size == Reply::Integer(0), "keys are there again behind FLUSHALL: {size:?}");

@@ -65,6 +65,7 @@ impl Run<'_> {
         let patience = Duration::from_secs(self.arguments.patience);
         let seed = self.seed.wrapping_add(number << 32);
         let place = Place::new(seed, self.server.addresses.clone(), patience, shape);
+        let place = place.with_memcached(self.server.memcached_port);
         let place = place.lasting(time, self.arguments.fault);
         let bounds =
             Bounds { slack: self.arguments.slack_mb * MB, most: self.arguments.peak_mb * MB };
