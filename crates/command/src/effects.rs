@@ -64,6 +64,18 @@ pub fn set_with_attributes(access: &mut Access<'_>, key: &Key<'_>, value: &[u8],
     access.record_noted_effect(key.keyspace, note, args);
 }
 
+/// Says that a key has the value of a payload now, with the attributes that it has by now.
+pub fn restored(access: &mut Access<'_>, key: &Key<'_>, payload: &[u8], deadline: Option<Millis>) {
+    let mut millis = IntegerText::new();
+    let millis = millis.format_unsigned(deadline.map_or(0, |deadline| deadline.0));
+    let request = [b"RESTORE", key.bytes, millis, payload, b"REPLACE", b"ABSTTL"];
+    let Some(note) = access.attributes_of(key).note().unless_empty() else {
+        return words(access, key, &request);
+    };
+    let args = request.iter().map(|word| word.to_vec()).collect();
+    access.record_noted_effect(key.keyspace, note, args);
+}
+
 /// Says that the string of a key has the attributes that it has by now, and is the same: other
 /// servers are asked for it, and find it or not.
 pub fn attributes(access: &mut Access<'_>, key: &Key<'_>) {

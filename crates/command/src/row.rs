@@ -78,8 +78,8 @@ pub struct Command {
     pub run: Handler,
     /// Rows of its subcommands.
     pub subcommands: &'static [Command],
-    /// Full name of the command whose right it needs, if it has none of its own: it is then a word
-    /// of another protocol, and in no list of commands.
+    /// Full name of the command whose right it needs, if it has none of its own: it is then in no
+    /// list of commands.
     pub right_of: &'static str,
     /// Name of the command in whose place it is executed where files and replicas are told of
     /// attributes: the text of the note stands before the name.
@@ -195,6 +195,8 @@ pub struct Table {
     pub(crate) rows: Vec<Row>,
     /// Number of those that are listed, which come first.
     pub(crate) listed: usize,
+    /// Number of those that requests of RESP may name, which come before the others.
+    pub(crate) found: usize,
     /// Row of requests that name no command or have a wrong number of arguments.
     pub(crate) nameless: Row,
     /// Names of commands, folded, with id plus one, by hash of the name; zero for an empty place.

@@ -51,12 +51,13 @@ impl fmt::Debug for Table {
 
 impl Table {
     /// Builds the table from the rows of all families. `kept_in` is the static that will hold it,
-    /// `nameless` the row of requests that have none, and `unlisted` has the commands that no list
-    /// has and no request of RESP names.
+    /// `nameless` the row of requests that have none. No list has the others: `hidden` are found by
+    /// requests that name them, and those of `unlisted` by no request of RESP.
     pub fn build(
         kept_in: &'static LazyLock<Table>,
         families: &[&'static [Command]],
         nameless: &'static Command,
+        hidden: &'static [Command],
         unlisted: &'static Command,
     ) -> Table {
         let mut rows: Vec<Row> = Vec::new();
@@ -69,13 +70,14 @@ impl Table {
             }
         }
         let listed = rows.len();
-        for spec in unlisted.subcommands {
+        let with_parent = unlisted.subcommands.iter().map(|spec| (spec, Some(unlisted)));
+        for (spec, parent) in hidden.iter().map(|spec| (spec, None)).chain(with_parent) {
             let named = rows[..listed].iter().find(|other| other.full_name == spec.right_of);
             let right = named.map_or(rows.len(), |other| other.id);
-            rows.push(Row { right, ..row(kept_in, spec, rows.len(), Some(unlisted)) });
+            rows.push(Row { right, ..row(kept_in, spec, rows.len(), parent) });
         }
         let mut places = vec![(0, 0); PLACES].into_boxed_slice();
-        for row in rows[..listed].iter().filter(|row| row.parent.is_none()) {
+        for row in rows.iter().filter(|row| row.parent.is_none()) {
             let name = folded(name_bytes(row.spec.name.as_bytes()));
             let mut place = place_of(name, row.spec.name.len());
             while places[place].1 != 0 {
@@ -90,7 +92,8 @@ impl Table {
         let closing: Vec<_> = rows.iter().filter(is_closing).map(|row| row.spec.name).collect();
         let lengths = || closing.iter().map(|name| name.len());
         let closing_lengths = lengths().min().unwrap_or(1)..=lengths().max().unwrap_or(0);
-        Table { rows, listed, nameless, places, closing, closing_lengths }
+        let found = listed + hidden.len();
+        Table { rows, listed, found, nameless, places, closing, closing_lengths }
     }
 
     /// Names of the commands that close the gate and may be called from scripts.
@@ -117,9 +120,9 @@ impl Table {
         &self.rows[..self.listed]
     }
 
-    /// The other rows.
+    /// The rows that no request of RESP names.
     pub fn unlisted(&self) -> &[Row] {
-        &self.rows[self.listed..]
+        &self.rows[self.found..]
     }
 
     /// The row that is executed in place of a command for which attributes were noted; `None` if

@@ -38,8 +38,9 @@ pub const FAMILIES: &[&[Command]] = &[
 const NAMELESS: Command =
     Command::plain(Group::Server, "", 0, Flags::empty(), "", |_| Err(Refusal::SYNTAX.into()));
 
-static TABLE: LazyLock<Table> =
-    LazyLock::new(|| Table::build(&TABLE, FAMILIES, &NAMELESS, &memcached::COMMANDS));
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    Table::build(&TABLE, FAMILIES, &NAMELESS, memcached::HIDDEN, &memcached::COMMANDS)
+});
 
 /// The table of all commands; built at the first call.
 #[inline]

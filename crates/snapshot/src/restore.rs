@@ -26,6 +26,11 @@ impl Collected {
         }
     }
 
+    /// The value, if it is a string.
+    pub fn as_string(&self) -> Option<&[u8]> {
+        if let Contents::String(bytes) = &self.0 { Some(bytes) } else { None }
+    }
+
     /// Puts the value under a key, in place of any other, with a deadline or none.
     ///
     /// # Errors

@@ -9,8 +9,7 @@ use settings::snapshots::RDBCOMPRESSION;
 use snapshot::Collected;
 use std::sync::atomic::Ordering::Relaxed;
 use store::eviction::Use;
-use store::{Access, Event, Key, NoSpace};
-use text::IntegerText;
+use store::{Access, Attributes, Encoding, Event, Expiry, Key, NoSpace};
 
 const RESTORE: Event = Event::generic("restore");
 
@@ -37,10 +36,17 @@ struct Options {
     replace: bool,
     is_absolute: bool,
     used: Option<Use>,
+    /// What it has besides its value, if that is told. Only strings have any.
+    attributes: Option<Attributes>,
 }
 
 pub fn restore(call: &mut Call<'_>) -> Outcome {
-    let options = parse(call.args)?;
+    restore_with(call, None)
+}
+
+/// Does what RESTORE does, with attributes that are told besides.
+pub fn restore_with(call: &mut Call<'_>, attributes: Option<Attributes>) -> Outcome {
+    let options = Options { attributes, ..parse(call.args)? };
     if !options.replace && exists(call) {
         return Err(BUSY_KEY.into());
     }
@@ -54,6 +60,9 @@ pub fn restore(call: &mut Call<'_>) -> Outcome {
     };
     let hasher = call.instance.store.hasher();
     let collected = snapshot::read_payload(payload, checks, hasher)?;
+    if attributes.is_some() && collected.as_string().is_none() {
+        return Err(Refusal::WRONG_TYPE.into());
+    }
     call.reserve(collected.byte_len())?;
     put(call, &collected, deadline, &options)
 }
@@ -85,7 +94,14 @@ fn put(
             access.report_changes(1, Event::DEL, &key);
         }
     } else {
-        if collected.store(&mut access, &key, deadline, &limits).is_err() {
+        let stored = match (options.attributes, collected.as_string()) {
+            (Some(attributes), Some(value)) => {
+                let expiry = deadline.map_or(Expiry::Never, Expiry::At);
+                access.set_string_with(&key, value, Encoding::of_new(value), expiry, attributes)
+            }
+            _ => collected.store(&mut access, &key, deadline, &limits),
+        };
+        if stored.is_err() {
             let is_lost = is_there && access.lookup_without_touch(&key).is_none();
             if is_lost {
                 effects::del(&mut access, &key);
@@ -122,10 +138,7 @@ fn record_restore_effect(
     };
     let payload = anew.as_deref().unwrap_or(payload);
     if is_common_payload(payload) {
-        let mut millis = IntegerText::new();
-        let millis = millis.format_unsigned(deadline.map_or(0, |deadline| deadline.0));
-        let words = [b"RESTORE", key.bytes, millis, payload, b"REPLACE", b"ABSTTL"];
-        return effects::words(access, key, &words);
+        return effects::restored(access, key, payload, deadline);
     }
     let mut commands = Vec::new();
     access.value_in_words(key, |args| commands.push(args));

@@ -1,7 +1,7 @@
 //! Commands on keys of any kind.
 
 mod copy;
-mod dump;
+pub(super) mod dump;
 pub(super) mod expire;
 mod keys;
 mod migrate;

@@ -17,7 +17,7 @@
 //! | `server.rs` | version, flush_all, verbosity, cache_memlimit, quit |
 //! | `stats` | stats, by what it tells of |
 //! | `dump.rs` | lru_crawler metadump and mgdump |
-//! | `noted.rs` | what files and a primary tell of items |
+//! | `noted.rs` | what files and a primary tell of items, and programs that move them |
 //! | `table.rs` | the rows, which no list of commands has |
 //!
 //! A key that holds no string is one without an item. What is written has its result as effect, as
@@ -38,7 +38,7 @@ mod table;
 mod told;
 mod write;
 
-pub use table::COMMANDS;
+pub use table::{COMMANDS, HIDDEN};
 
 use base::Millis;
 use command::Call;

@@ -1,5 +1,6 @@
-//! The rows of Memcached's commands. They stand in no list of commands, and no request of RESP
-//! names them; each needs the right to the command that does the same in RESP.
+//! The rows of Memcached's commands, and of two by which other programs read and write what items
+//! have besides their values. They stand in no list of commands; each needs the right to the
+//! command that does the same in RESP.
 
 use super::{
     change, dump, get, meta_arithmetic, meta_get, meta_set, noted, server, stats, storage,
@@ -15,6 +16,26 @@ const READS: KeyFlags = KeyFlags::RO.union(KeyFlags::ACCESS);
 const SETS: KeyFlags = KeyFlags::OW.union(KeyFlags::UPDATE);
 const CHANGES: KeyFlags = KeyFlags::RW.union(KeyFlags::ACCESS).union(KeyFlags::UPDATE);
 const DELETES: KeyFlags = KeyFlags::RM.union(KeyFlags::DELETE);
+
+/// Those that requests of RESP may name.
+pub const HIDDEN: &[Command] = &[
+    Command {
+        keys: KEY_LOOKED_AT,
+        right_of: "get",
+        summary: "Returns the attributes of a string.",
+        syntax: "key",
+        complexity: "O(1)",
+        ..Command::plain(Group::String, "VARVE.ATTRIBUTES", 2, READ, "9.1.2", noted::attributes)
+    },
+    Command {
+        keys: &[KeySpec::at(3, CHANGES)],
+        right_of: "restore",
+        summary: "Executes a command by which a string gets these attributes.",
+        syntax: "attributes command key [argument ...]",
+        complexity: "That of the command",
+        ..Command::plain(Group::String, "VARVE.NOTED", -4, WRITE, "9.1.2", noted::noted)
+    },
+];
 
 /// The commands, each at the place of its variant in `memcached::Command`; then those of files and
 /// replicas. The last one is mg where it may write.
@@ -69,6 +90,7 @@ pub const COMMANDS: Command = Command::parent(
         },
         noted("ITEM", -4, "SET", noted::set),
         noted("MARK", 3, "EXISTS", noted::mark),
+        noted("RESTORED", -5, "RESTORE", noted::restore),
         meta("MG-WRITING", "getex", FREE, KEY_CHANGED, meta_get::mg),
     ],
 );
@@ -76,6 +98,7 @@ pub const COMMANDS: Command = Command::parent(
 const KEYS_READ: &[KeySpec] = &[KeySpec::all(READS)];
 const KEYS_TOUCHED: &[KeySpec] = &[KeySpec::from(2, CHANGES)];
 const KEY_READ: &[KeySpec] = &[KeySpec::one(READS)];
+const KEY_LOOKED_AT: &[KeySpec] = &[KeySpec::one(KeyFlags::RO)];
 const KEY_SET: &[KeySpec] = &[KeySpec::one(SETS)];
 /// The key of a command before which a note stands.
 const KEY_NOTED: &[KeySpec] = &[KeySpec::at(2, CHANGES)];

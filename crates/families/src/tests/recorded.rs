@@ -11,7 +11,7 @@ use crate::testing::World;
 use command::{Flags, Row};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use store::{Author, Change, EventClass, Interests, Listener, Unit};
+use store::{Author, Change, Effect, EffectWords, EventClass, Interests, Listener, Unit};
 
 /// Listener that keeps the units and changes it gets.
 #[derive(Debug, Default)]
@@ -248,4 +248,26 @@ fn settings_choose_the_word_for_what_is_removed() {
         let of_expiry: Vec<String> = effects_of(&mut world, "SET k w XX");
         assert_eq!(of_expiry, [format!("{word}k")]);
     }
+}
+
+#[test]
+fn what_is_noted_of_a_string_stands_before_its_effect() {
+    let (mut world, recorder) = Recorder::world();
+    let payload = b"\0\x01v\x06\0\x07\xe5\xa62\xecm\xb6]";
+    let mut noted = |words: &[&[u8]]| {
+        world.answer_words(words);
+        let effects: Vec<_> = recorder.take().into_iter().flat_map(|unit| unit.effects).collect();
+        let [Effect { words: EffectWords::Noted(note, args), .. }] = &effects[..] else {
+            panic!("{effects:?}")
+        };
+        let args = String::from_utf8_lossy(&args.join(&b' ')).into_owned();
+        (String::from_utf8_lossy(&note.to_text()).into_owned(), args)
+    };
+    let (note, args) = noted(&[b"VARVE.NOTED", b"w c5 x", b"SET", b"k", b"v", b"EX", b"5"]);
+    assert_eq!((&*note, &*args), ("c5 w", "SET k v PXAT 1700000005000"));
+    let (note, args) = noted(&[b"VARVE.NOTED", b"s f7", b"EXISTS", b"k"]);
+    assert_eq!((&*note, &*args), ("f7 s", "EXISTS k"));
+    let (note, args) = noted(&[b"VARVE.NOTED", b"b", b"RESTORE", b"r", b"5", payload]);
+    assert_eq!(note, "b");
+    assert!(args.starts_with("RESTORE r 1700000000005 ") && args.ends_with(" REPLACE ABSTTL"));
 }
