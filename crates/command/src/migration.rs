@@ -43,7 +43,8 @@ pub fn pack(access: &Access<'_>, key: &Key<'_>, instance: &Instance) -> Option<P
     let settings = &instance.settings;
     let (timed, compresses) = (timed_version(settings), RDBCOMPRESSION.get(settings));
     let payload = snapshot::dump(access, key, timed, compresses)?;
-    Some(Parcel { name: key.bytes.to_vec(), payload, deadline, departure: None })
+    let attributes = access.attributes_of(key).note().to_text();
+    Some(Parcel { name: key.bytes.to_vec(), payload, attributes, deadline, departure: None })
 }
 
 /// Removes the keys of these parcels, which have arrived, under one hold of their locks. Tells

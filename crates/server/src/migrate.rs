@@ -49,6 +49,8 @@ const PIECE_BYTES: usize = 64 << 10;
 const CONNECTING: &str = "IOERR error or timeout connecting to the client";
 const WRITING: &str = "IOERR error or timeout writing to target instance";
 const READING: &str = "IOERR error or timeout reading to target instance";
+/// Begin of what a server says that knows no attributes.
+const UNKNOWN: &str = "ERR unknown command";
 const CHANGING: &str =
     "ERR keys changed again and again while they were sent: they are in both instances";
 
@@ -269,24 +271,45 @@ impl Courier {
         self.instance.upgrade().map_or(Millis(0), |instance| instance.clock.now())
     }
 
+    /// Sends keys, of which a server that is no Varve gets the values and no more.
     fn send(&mut self, migration: &Migration, open: &[usize], replaces: bool) -> Sent {
+        let mut sent = Sent::default();
+        let unknown = self.send_as(migration, open, (replaces, true), &mut sent);
+        if !unknown.is_empty() && !matches!(sent.failure, Some(Failure::Connection(..))) {
+            self.send_as(migration, &unknown, (replaces, false), &mut sent);
+        }
+        sent
+    }
+
+    /// Sends keys. Returns those of which the target does not know what was noted.
+    fn send_as(
+        &mut self,
+        migration: &Migration,
+        open: &[usize],
+        (replaces, is_noted): (bool, bool),
+        sent: &mut Sent,
+    ) -> Vec<usize> {
         let now = self.now();
         let (mut requests, mut numbers) = (Vec::new(), Vec::new());
         for at in open {
-            if let Some(request) = effects::restore(&migration.parcels[*at], replaces, now) {
+            let parcel = &migration.parcels[*at];
+            if let Some(request) = effects::restore(parcel, replaces, is_noted, now) {
                 requests.push(request);
                 numbers.push(*at);
             }
         }
-        let (replies, mut failure) = self.exchange(migration, &requests);
-        let mut arrived = Vec::new();
-        for (at, reply) in numbers.iter().zip(replies) {
+        let (replies, failure) = self.exchange(migration, &requests);
+        sent.failure = sent.failure.take().or(failure);
+        let mut unknown = Vec::new();
+        for (at, reply) in numbers.into_iter().zip(replies) {
+            let has_note = is_noted && !migration.parcels[at].attributes.is_empty();
             match reply {
-                Ok(()) => arrived.push(*at),
-                Err(text) => drop(failure.get_or_insert(Failure::Target(text))),
+                Ok(()) => sent.arrived.push(at),
+                Err(text) if has_note && text.starts_with(UNKNOWN) => unknown.push(at),
+                Err(text) => drop(sent.failure.get_or_insert(Failure::Target(text))),
             }
         }
-        Sent { arrived, failure }
+        unknown
     }
 
     /// Removes keys from the target that are gone here meanwhile.
@@ -396,6 +419,7 @@ impl Courier {
 }
 
 /// What has become of keys that were sent.
+#[derive(Debug, Default)]
 struct Sent {
     arrived: Vec<usize>,
     failure: Option<Failure>,

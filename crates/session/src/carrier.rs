@@ -57,6 +57,8 @@ pub struct Parcel {
     pub name: Vec<u8>,
     /// Its value, as DUMP gives it.
     pub payload: Vec<u8>,
+    /// What it has besides its value, as a note tells it; empty if there is nothing.
+    pub attributes: Vec<u8>,
     /// Its deadline.
     pub deadline: Option<Millis>,
     /// Tells whether it has changed since; none if the key stays here anyway.

@@ -16,8 +16,9 @@ pub fn select(database: i64) -> Vec<u8> {
 }
 
 /// Creates a key; `None` if its deadline has passed. What is left of it is sent, as Valkey does, so
-/// that the clock of the target may be another one.
-pub fn restore(parcel: &Parcel, replaces: bool, now: Millis) -> Option<Vec<u8>> {
+/// that the clock of the target may be another one. Another Varve gets the attributes, too, if
+/// `is_noted`.
+pub fn restore(parcel: &Parcel, replaces: bool, is_noted: bool, now: Millis) -> Option<Vec<u8>> {
     let left = match parcel.deadline {
         None => 0,
         Some(deadline) if deadline < now => return None,
@@ -27,7 +28,9 @@ pub fn restore(parcel: &Parcel, replaces: bool, now: Millis) -> Option<Vec<u8>> 
     let millis = millis.format_unsigned(left);
     let words = [&b"RESTORE"[..], &parcel.name, millis, &parcel.payload, b"REPLACE"];
     let count = if replaces { 5 } else { 4 };
-    Some(encode(words.into_iter().take(count)))
+    let note = [&b"VARVE.NOTED"[..], &parcel.attributes];
+    let notes = if is_noted && !parcel.attributes.is_empty() { 2 } else { 0 };
+    Some(encode(note.into_iter().take(notes).chain(words.into_iter().take(count))))
 }
 
 /// Removes keys.
@@ -54,13 +57,14 @@ mod tests {
 
     fn parcel(deadline: Option<u64>) -> Parcel {
         let deadline = deadline.map(Millis);
-        Parcel { name: b"k".to_vec(), payload: b"p".to_vec(), deadline, departure: None }
+        let [name, payload, attributes] = [&b"k"[..], b"p", b"f5"].map(<[u8]>::to_vec);
+        Parcel { name, payload, attributes, deadline, departure: None }
     }
 
     #[test]
     fn what_is_left_of_a_deadline_is_sent() {
         let text = |deadline, replaces| {
-            let request = restore(&parcel(deadline), replaces, Millis(1000))?;
+            let request = restore(&parcel(deadline), replaces, false, Millis(1000))?;
             Some(String::from_utf8(request).expect("text").replace("\r\n", " "))
         };
         let expected = "*4 $7 RESTORE $1 k $1 0 $1 p ".to_owned();
@@ -69,6 +73,18 @@ mod tests {
         assert_eq!(text(Some(1500), true), Some(expected));
         assert!(text(Some(1000), false).is_some_and(|it| it.contains("$1 1 ")), "a moment is left");
         assert_eq!(text(Some(999), false), None);
+    }
+
+    #[test]
+    fn attributes_are_noted_for_a_server_that_knows_them() {
+        let text = |parcel: &Parcel| {
+            let request = restore(parcel, false, true, Millis(1000)).expect("it has no deadline");
+            String::from_utf8(request).expect("text").replace("\r\n", " ")
+        };
+        let plain = "$7 RESTORE $1 k $1 0 $1 p ";
+        assert_eq!(text(&parcel(None)), format!("*6 $11 VARVE.NOTED $2 f5 {plain}"));
+        let without = Parcel { attributes: Vec::new(), ..parcel(None) };
+        assert_eq!(text(&without), format!("*4 {plain}"));
     }
 
     #[test]
