@@ -181,7 +181,7 @@ impl RdbFacts {
         )?;
         self.asked.modules.extend(notes.module);
         self.judge(&key, database, content.end(kind), notes.miscount, seen);
-        self.with_attributes += u64::from(key.has_attributes);
+        self.with_attributes += u64::from(key.attributes.is_some());
         self.timed_fields += timed;
         self.asked.timed_fields |= timed > 0;
         let sized = Sized { bytes, elements, database, name: key.name, kind: kind_name(kind) };

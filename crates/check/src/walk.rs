@@ -5,6 +5,7 @@ use rdb::{
     ValueType, Version, read_header, read_item, read_opening, skip_module_data, skip_module_value,
 };
 use std::io::{self, Read};
+use text::AttributeNote;
 use thiserror::Error as ThisError;
 
 /// Bytes that are read at once.
@@ -58,8 +59,8 @@ pub struct KeyEntry {
     pub idle: Option<u64>,
     /// Frequency of access, from 0 to 255.
     pub frequency: Option<u8>,
-    /// True if it is a string with attributes, as clients of Memcached give them.
-    pub has_attributes: bool,
+    /// What a string has besides its value, as clients of Memcached give it.
+    pub attributes: Option<AttributeNote>,
 }
 
 /// What was found out about a value besides its parts.
@@ -154,7 +155,7 @@ impl<R: Read> Walk<R> {
                     deadline: facts.deadline,
                     idle: facts.idle,
                     frequency: facts.frequency,
-                    has_attributes: facts.attributes.is_some(),
+                    attributes: facts.attributes,
                 }),
                 Item::End => Entry::End,
             };

@@ -1,7 +1,8 @@
 //! Whether two servers hold the same.
 //!
 //! Each key of the one is asked of both: fingerprints of DEBUG DIGEST-VALUE where both tell them
-//! and they tell all, else the content by the commands of its type. What differs is asked once
+//! and they tell all, else the content by the commands of its type; and what two Varves have noted
+//! of it, but for who won, which no server tells another by itself. What differs is asked once
 //! more, since it may have changed between two questions. Then each key of the other is looked
 //! for in the one.
 
@@ -10,11 +11,13 @@ use crate::error::Error;
 use crate::keys::{absolute, deadline_word, page};
 use crate::libraries::{Library, differences, of_server};
 use crate::meter::Meter;
+use crate::note::{ATTRIBUTES, note_of};
+use crate::resp::Reply;
 use crate::scope::Scope;
 use crate::server::{Link, Server};
 use base::mutex::{Mutex, MutexGuard};
 use std::sync::mpsc::{Receiver, sync_channel};
-use text::quote;
+use text::{AttributeNote, quote};
 
 /// Keys of one pipeline.
 const AT_ONCE: usize = 64;
@@ -43,6 +46,8 @@ pub struct Comparison {
     pub values: u64,
     /// Keys with another deadline.
     pub deadlines: u64,
+    /// Keys of which something else is noted: flags, a CAS that was given, marks.
+    pub attributes: u64,
     /// Keys of the first that the second lacks.
     pub only_first: u64,
     /// Keys of the second that the first lacks.
@@ -63,7 +68,7 @@ impl Comparison {
 
     /// True if the second does not have all that the first has.
     pub fn lacks_something(&self) -> bool {
-        self.values + self.deadlines + self.only_first + self.libraries > 0
+        self.values + self.deadlines + self.attributes + self.only_first + self.libraries > 0
     }
 
     fn add(&mut self, verdict: Verdict, database: u64, key: &[u8], rules: Rules) {
@@ -71,6 +76,7 @@ impl Comparison {
             Verdict::Equal => (&mut self.equal, ""),
             Verdict::Value => (&mut self.values, "another value"),
             Verdict::Deadline => (&mut self.deadlines, "another deadline"),
+            Verdict::Attributes => (&mut self.attributes, "other attributes"),
             Verdict::OnlyFirst => (&mut self.only_first, "only in the first"),
             Verdict::OnlySecond => (&mut self.only_second, "only in the second"),
         };
@@ -99,9 +105,13 @@ impl Comparison {
             0 => String::new(),
             count => format!("; {count} function libraries differ"),
         };
+        let attributes = match self.attributes {
+            0 => String::new(),
+            count => format!(", {count} other attributes"),
+        };
         format!(
-            "{equal} keys are equal; {values} have another value, {deadlines} another deadline, \
-             {only_first} are only in the first, {only_second} only in the second{libraries}"
+            "{equal} keys are equal; {values} have another value, {deadlines} another \
+             deadline{attributes}, {only_first} are only in the first, {only_second} only in the second{libraries}"
         )
     }
 }
@@ -111,6 +121,7 @@ enum Verdict {
     Equal,
     Value,
     Deadline,
+    Attributes,
     OnlyFirst,
     OnlySecond,
 }
@@ -240,6 +251,13 @@ struct Facts {
     kind: Vec<u8>,
     digest: Option<Vec<u8>>,
     deadline: Option<u64>,
+    /// What is noted of it.
+    attributes: Option<AttributeNote>,
+}
+
+/// What is noted, of that which servers tell each other.
+fn compared(reply: &Reply) -> Option<AttributeNote> {
+    AttributeNote { is_won: false, ..note_of(reply)? }.unless_empty()
 }
 
 /// Connections to both sides.
@@ -305,7 +323,11 @@ impl<'p> Pair<'p> {
             (Some(one), Some(other)) => one.abs_diff(other) <= self.rules.tolerance,
             (one, other) => one == other,
         };
-        Ok(if is_near { Verdict::Equal } else { Verdict::Deadline })
+        Ok(match () {
+            () if !is_near => Verdict::Deadline,
+            () if one.attributes != other.attributes => Verdict::Attributes,
+            () => Verdict::Equal,
+        })
     }
 
     /// True if a fingerprint covers everything of a value of this type: it covers neither groups of
@@ -332,6 +354,7 @@ impl<'p> Pair<'p> {
         keys: &[Vec<u8>],
     ) -> Result<Vec<Option<Facts>>, Error> {
         let has_digests = self.servers.iter().all(|server| server.has_digests);
+        let have_attributes = self.servers.iter().all(|server| server.has_attributes);
         let (server, link) = (self.servers[side], &mut self.links[side]);
         link.select(database)?;
         for key in keys {
@@ -340,16 +363,22 @@ impl<'p> Pair<'p> {
             if has_digests {
                 link.request(&[&b"DEBUG"[..], b"DIGEST-VALUE", key])?;
             }
+            if have_attributes {
+                link.request(&[ATTRIBUTES.as_bytes(), key])?;
+            }
         }
         link.flush()?;
         let mut all = Vec::with_capacity(keys.len());
         for _ in keys {
             let (kind, deadline) = (link.reply()?, link.reply()?);
             let digest = has_digests.then(|| link.reply()).transpose()?;
+            let noted = have_attributes.then(|| link.reply()).transpose()?;
             let kind = kind.bytes().ok_or_else(|| link.refused("TYPE", &kind))?.to_vec();
             let digest = digest.and_then(|it| Some(it.array()?.first()?.bytes()?.to_vec()));
             let deadline = deadline.integer().and_then(|time| absolute(server, time));
-            all.push((kind != b"none").then_some(Facts { kind, digest, deadline }));
+            let attributes = noted.as_ref().and_then(compared);
+            let facts = Facts { kind, digest, deadline, attributes };
+            all.push((facts.kind != b"none").then_some(facts));
         }
         Ok(all)
     }
@@ -385,6 +414,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn who_won_is_not_compared() {
+        let of = |text: &[u8]| compared(&Reply::Bulk(text.to_vec()));
+        assert_eq!((of(b"w"), of(b"")), (None, None));
+        assert_eq!(of(b"s w"), of(b"s"));
+        assert_ne!(of(b"s"), of(b"f5 s"));
+    }
+
+    #[test]
     fn differences_are_counted_and_the_first_are_listed() {
         let rules = Rules { tolerance: 0, connections: 1, shown: 1, functions: true };
         let mut found = Comparison::default();
@@ -395,6 +432,9 @@ mod tests {
         assert!(!found.is_equal());
         assert_eq!(found.shown, ["database 3, \"b\": another value"]);
         assert!(found.summary().ends_with("1 only in the second"));
+        found.add(Verdict::Attributes, 0, b"d", rules);
+        assert!(found.lacks_something());
+        assert!(found.summary().contains("1 have another value, 0 another deadline, 1 other attr"));
         found.add_libraries(&[Library::of_source(b"#!lua name=l")], &[], rules);
         assert!(
             found.lacks_something() && found.summary().ends_with("1 function libraries differ")

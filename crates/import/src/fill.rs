@@ -47,6 +47,8 @@ pub struct Outcome {
     pub mended: u64,
     /// Bytes behind the ends of RDB files, which were not read.
     pub unread: u64,
+    /// Strings that came without what was noted of them.
+    pub without_attributes: u64,
     /// Commands of files that change no data, and were not sent.
     pub not_sent: u64,
     /// Keys, commands and function libraries that failed.
@@ -78,6 +80,7 @@ pub fn import(origin: &Origin, options: &Options) -> Result<Outcome, Error> {
         empty: tally.empty.load(Relaxed),
         mended: tally.mended.load(Relaxed),
         unread: tally.unread.load(Relaxed),
+        without_attributes: tally.without_attributes.load(Relaxed),
         not_sent: tally.not_sent.load(Relaxed),
         failures: tally.failures(),
         comparison,

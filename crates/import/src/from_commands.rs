@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::libraries::Library;
+use crate::note::{add_note, behind_note, count_lost, note_for};
 use crate::past::Past;
 use crate::repeat::Repeat;
 use crate::resume::Mark;
@@ -15,6 +16,7 @@ use crate::to_client::to_client;
 use check::source::Source;
 use journal::reader::{AofReader, ReadError, Unit, Why};
 use std::sync::atomic::Ordering::Relaxed;
+use text::AttributeNote;
 
 /// Units of a pipeline.
 const UNITS_AT_ONCE: usize = 1000;
@@ -105,7 +107,7 @@ impl Batch {
         if is_framed {
             self.send(link, &[b"MULTI"], *database)?;
         }
-        for command in unit.commands() {
+        for (at, command) in unit.commands().enumerate() {
             let Some(words) = to_client(&command.collect::<Vec<_>>()) else {
                 run.tally.not_sent.fetch_add(1, Relaxed);
                 continue;
@@ -123,7 +125,8 @@ impl Batch {
                 continue;
             }
             self.repeat.add(&words);
-            self.send(link, &words, *database)?;
+            let note = note_for(words.first().copied().unwrap_or_default(), unit.note(at));
+            self.send_noted(link, &words, *database, note, run)?;
         }
         if is_framed {
             self.send(link, &[b"EXEC"], *database)?;
@@ -131,12 +134,32 @@ impl Batch {
         Ok(())
     }
 
+    /// Sends a command with what is noted for it, if the server knows that.
+    fn send_noted(
+        &mut self,
+        link: &mut Link,
+        words: &[&[u8]],
+        database: u64,
+        note: Option<AttributeNote>,
+        run: &Run<'_>,
+    ) -> Result<(), Error> {
+        let Some(note) = note else { return self.send(link, words, database) };
+        let mut request = words.iter().map(|word| word.to_vec()).collect();
+        add_note(&mut request, note, run.server);
+        count_lost(note, run.server, run.tally);
+        let words: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
+        self.send(link, &words, database)
+    }
+
     /// Replies are read at the end of the batch, so what is sent stays in memory until then: the
     /// connection must not send on its own.
     fn send(&mut self, link: &mut Link, words: &[&[u8]], database: u64) -> Result<(), Error> {
         self.sent.push(match Library::of_command(words) {
             Some(library) => Named::Library(library.name),
-            None => Named::Command(words[..words.len().min(2)].join(&b' '), database),
+            None => {
+                let shown = behind_note(words);
+                Named::Command(shown[..shown.len().min(2)].join(&b' '), database)
+            }
         });
         link.add_request(words);
         Ok(())

@@ -175,7 +175,8 @@ impl Reader<'_> {
             self.shared.tally.note_mended(database, &key.name, miscount);
         }
         let used = key.frequency.map(Use::Frequency).or(key.idle.map(Use::Idle));
-        let put = Put { database, name: key.name, value, deadline: key.deadline, used };
+        let attributes = key.attributes.filter(|_| value.is_string());
+        let put = Put { database, name: key.name, value, deadline: key.deadline, used, attributes };
         self.shared.budget.take(put.bytes());
         let number = self.ledger.begin(walk.at());
         // The receiver lives longer than this.

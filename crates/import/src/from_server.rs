@@ -1,4 +1,5 @@
-//! Filling from a running server: SCAN of each database, DUMP of each key.
+//! Filling from a running server: SCAN of each database, DUMP of each key, and what a Varve has
+//! noted of it.
 //!
 //! A key that is there from the begin to the end is found; what is changed meanwhile may arrive as
 //! it was before, as it was after, or not at all.
@@ -6,6 +7,7 @@
 use crate::error::Error;
 use crate::keys::{absolute, deadline_word, page};
 use crate::ledger::Ledger;
+use crate::note::{ATTRIBUTES, note_of};
 use crate::payload::Value;
 use crate::resp::Reply;
 use crate::resume::Mark;
@@ -151,15 +153,21 @@ impl Copier<'_> {
             if let Some(usage) = usage {
                 self.from.request(&[b"OBJECT", usage.word(), key])?;
             }
+            if self.source.has_attributes {
+                self.from.request(&[ATTRIBUTES.as_bytes(), key])?;
+            }
         }
         self.from.flush()?;
         let (mut puts, mut bytes) = (Vec::new(), 0);
         for key in &chunk.keys {
             let (payload, deadline) = (self.from.reply()?, self.from.reply()?);
             let used = usage.map(|usage| Ok(usage.of(&self.from.reply()?))).transpose()?;
+            let has_attributes = self.source.has_attributes;
+            let attributes = has_attributes.then(|| self.from.reply()).transpose()?;
             if let Some(put) = self.put_of(chunk.database, key, &payload, &deadline) {
                 bytes += put.bytes();
-                puts.push(Put { used: used.flatten(), ..put });
+                let attributes = attributes.as_ref().and_then(note_of);
+                puts.push(Put { used: used.flatten(), attributes, ..put });
             }
             if bytes >= BYTES_AT_ONCE {
                 self.send(&mut puts)?;
@@ -204,6 +212,6 @@ impl Copier<'_> {
                 return None;
             }
         };
-        Some(Put { database, name: key.to_vec(), value, deadline, used: None })
+        Some(Put { database, name: key.to_vec(), value, deadline, used: None, attributes: None })
     }
 }

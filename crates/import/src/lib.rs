@@ -35,6 +35,7 @@ mod keys;
 pub mod ledger;
 pub mod libraries;
 pub mod meter;
+pub mod note;
 mod past;
 pub mod payload;
 mod refusals;

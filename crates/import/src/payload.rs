@@ -91,6 +91,11 @@ impl Value {
         self.value_type.kind().is_never_empty() && read == Ok::<bool, Option<Error>>(true)
     }
 
+    /// True for a string.
+    pub fn is_string(&self) -> bool {
+        self.value_type.kind() == Kind::String
+    }
+
     /// Bytes of the value.
     pub fn bytes(&self) -> usize {
         self.raw.len()
@@ -228,6 +233,7 @@ mod tests {
             has_expire_time: true,
             has_digests: true,
             has_timed_fields: version >= (7, 4),
+            has_attributes: maker == Maker::Varve,
         }
     }
 

@@ -4,6 +4,8 @@
 //! its commands writes the same to the same place whatever stands there, or removes it: then the
 //! last one that names a place decides, the second time as the first time.
 
+use crate::note::behind_note;
+
 /// What the commands of a batch do.
 #[derive(Debug, Default)]
 pub struct Repeat {
@@ -22,6 +24,7 @@ impl Repeat {
         if self.obstacle.is_some() {
             return;
         }
+        let words = behind_note(words);
         let name = words.first().map(|name| name.to_ascii_uppercase()).unwrap_or_default();
         self.gives_deadlines |= matches!(&name[..], b"EXPIREAT" | b"PEXPIREAT");
         // Fields whose deadline has come are removed at once.
@@ -41,6 +44,8 @@ impl Repeat {
 fn is_repeatable(name: &[u8], words: &[&[u8]]) -> bool {
     match name {
         b"SELECT" | b"PING" | b"FLUSHALL" | b"FLUSHDB" => true,
+        // It reads, or gives a string that is there what is noted.
+        b"EXISTS" => true,
         b"DEL" | b"UNLINK" | b"MSET" | b"GETSET" | b"SETRANGE" | b"SETBIT" | b"PFADD" => true,
         b"HSET" | b"HMSET" | b"HDEL" | b"SADD" | b"SREM" | b"ZREM" | b"PERSIST" => true,
         b"EXPIREAT" | b"PEXPIREAT" => words.len() == 3,
@@ -97,6 +102,8 @@ mod tests {
             "ZADD z 1.5 a inf b",
             "PEXPIREAT a 1900000000000",
             "RESTORE r 0 payload REPLACE",
+            "VARVE.NOTED f5 SET a 1",
+            "VARVE.NOTED s EXISTS a",
             "DEL a h s",
         ];
         assert_eq!(obstacle(&all), None);
@@ -113,6 +120,8 @@ mod tests {
             "PEXPIREAT a 1900000000000 GT",
             "HPEXPIREAT h 1900000000000 NX FIELDS 1 f",
             "RESTORE r 0 payload",
+            "VARVE.NOTED f5 RESTORE r 0 payload",
+            "VARVE.NOTED f5",
             "RENAME a b",
             "SUNIONSTORE a b c",
             "XADD x 1-1 f v",

@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::error::Error;
+use crate::note::NOTED;
 use crate::resp::{Connection, Reply};
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct Server {
     pub has_digests: bool,
     /// True if fields of hashes may have deadlines.
     pub has_timed_fields: bool,
+    /// True if it keeps what clients of Memcached give strings, and tells it.
+    pub has_attributes: bool,
 }
 
 /// A connection with a name for messages.
@@ -205,6 +208,7 @@ impl Server {
         };
         let (transactions, expire_time) = (knows("MULTI")?, knows("PEXPIRETIME")?);
         let timed_fields = knows("HPEXPIREAT")?;
+        let attributes = knows(NOTED)?;
         let digest = link.ask(&["DEBUG", "DIGEST-VALUE"])?;
         let server = Server {
             address: address.clone(),
@@ -216,6 +220,7 @@ impl Server {
             has_expire_time: expire_time,
             has_digests: digest.error().is_none(),
             has_timed_fields: timed_fields,
+            has_attributes: attributes,
         };
         Ok((server, link))
     }

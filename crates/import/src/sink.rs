@@ -2,6 +2,7 @@
 
 use crate::budget::Budget;
 use crate::error::Error;
+use crate::note::{add_note, count_lost};
 use crate::payload::{Request, Use, Value};
 use crate::refusals::is_of_server;
 use crate::server::{Link, Server};
@@ -11,6 +12,7 @@ use base::mutex::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
+use text::AttributeNote;
 
 /// Wait for a server that takes nothing now.
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
@@ -28,12 +30,23 @@ pub struct Put {
     pub deadline: Option<u64>,
     /// How it was used.
     pub used: Option<Use>,
+    /// What it has besides its value, if it is a string.
+    pub attributes: Option<AttributeNote>,
 }
 
 impl Put {
     /// Bytes of its name and its value.
     pub fn bytes(&self) -> usize {
         self.name.len() + self.value.bytes()
+    }
+
+    /// The requests that give the key its value on a server.
+    fn requests(&self, server: &Server) -> Result<Vec<Request>, String> {
+        let mut requests = self.value.requests(&self.name, self.deadline, self.used, server)?;
+        if let (Some(note), [request]) = (self.attributes, &mut requests[..]) {
+            add_note(request, note, server);
+        }
+        Ok(requests)
     }
 }
 
@@ -132,7 +145,7 @@ pub fn put(link: &mut Link, shared: &Shared<'_>, puts: &[&Put]) -> Result<(), Er
         link.select(of_one[0].database)?;
         let mut sent = Vec::with_capacity(of_one.len());
         for put in of_one {
-            match put.value.requests(&put.name, put.deadline, put.used, shared.server) {
+            match put.requests(shared.server) {
                 Err(why) => shared.tally.fail(put.database, &put.name, &why),
                 Ok(requests) => {
                     send(link, &requests)?;
@@ -157,7 +170,12 @@ pub fn put(link: &mut Link, shared: &Shared<'_>, puts: &[&Put]) -> Result<(), Er
             }
             match error {
                 Some(error) => shared.tally.fail(put.database, &put.name, &error),
-                None => drop(shared.tally.keys.fetch_add(1, Relaxed)),
+                None => {
+                    shared.tally.keys.fetch_add(1, Relaxed);
+                    put.attributes
+                        .iter()
+                        .for_each(|it| count_lost(*it, shared.server, shared.tally));
+                }
             }
         }
     }
@@ -176,8 +194,7 @@ fn outcome_of(link: &mut Link, count: usize) -> Result<Option<String>, Error> {
 
 /// Sends a key again, and waits a while if it is refused once more.
 fn send_again(link: &mut Link, shared: &Shared<'_>, put: &Put) -> Result<Option<String>, Error> {
-    let requests = put.value.requests(&put.name, put.deadline, put.used, shared.server);
-    let requests = requests.unwrap_or_default();
+    let requests = put.requests(shared.server).unwrap_or_default();
     send(link, &requests)?;
     link.flush()?;
     let outcome = outcome_of(link, requests.len())?;

@@ -23,6 +23,8 @@ pub struct Tally {
     pub empty: AtomicU64,
     /// Streams that got their real number of entries.
     pub mended: AtomicU64,
+    /// Strings that came without what was noted of them, to a server that does not know it.
+    pub without_attributes: AtomicU64,
     /// Bytes behind the ends of RDB files, which no server reads.
     pub unread: AtomicU64,
     /// Commands of files that change no data, and were not sent.

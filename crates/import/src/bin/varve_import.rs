@@ -7,6 +7,7 @@ use import::error::Error;
 use import::fill::{Origin, Outcome, import};
 use import::follow::{Followed, Following, follow};
 use import::meter::Meter;
+use import::note::told_lost;
 use import::run::Options;
 use import::scope::{Scope, parse_databases};
 use import::server::Server;
@@ -19,6 +20,9 @@ use std::time::Duration;
 
 /// Fills a running server from an RDB file, an append-only file or its directory, or another
 /// server; follows another server; or compares two servers.
+///
+/// From Varve to Varve flags, CAS values that were given, and marks of Memcached's items come along
+/// and are compared. Other servers get values without them, and it is said how many.
 ///
 /// Passwords may stand in VARVE_PASSWORD (of --to, and of both with --compare) and
 /// VARVE_SOURCE_PASSWORD, or in an address: redis://USER:PASSWORD@HOST:PORT. The exit status is 0
@@ -258,8 +262,9 @@ fn run_follower(arguments: &Arguments) -> Result<bool, Error> {
         cut_over: Duration::from_secs(arguments.cut_over_time),
         directory: arguments.spool.clone().unwrap_or_else(std::env::temp_dir),
     };
-    let Followed { keys, commands, failures } = follow(&following)?;
+    let Followed { keys, commands, failures, without_attributes } = follow(&following)?;
     println!("{keys} keys and {commands} commands were sent; {failures} failed or were left out");
+    told_lost(without_attributes).iter().for_each(|line| println!("{line}"));
     Ok(failures == 0)
 }
 
@@ -272,7 +277,8 @@ fn run_import(arguments: &Arguments) -> Result<bool, Error> {
     let outcome = import(&arguments.origin()?, &options)?;
     let Outcome { keys, commands, libraries, left_out, failures, comparison, .. } = &outcome;
     println!("{keys} keys and {commands} commands were sent; {failures} failed");
-    let Outcome { empty, mended, unread, not_sent, .. } = &outcome;
+    let Outcome { empty, mended, unread, not_sent, without_attributes, .. } = &outcome;
+    told_lost(*without_attributes).iter().for_each(|line| println!("{line}"));
     if *empty > 0 {
         println!("{empty} collections without elements were left out");
     }

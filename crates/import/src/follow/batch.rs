@@ -10,6 +10,7 @@
 //! which. A command that is refused before EXEC spoils it, and nothing of it was executed.
 
 use crate::error::Error;
+use crate::note::behind_note;
 use crate::payload::Request;
 use crate::refusals::is_of_server;
 use crate::resp::{Reply, encode};
@@ -190,17 +191,18 @@ impl Batch {
     }
 }
 
-/// The first two words of a request.
+/// The first two words of a request, behind what is noted for it.
 fn first_words(request: &[u8]) -> Option<Vec<u8>> {
     let mut rest = request;
     let count = size_of_line(&mut rest)?;
     let mut words = Vec::new();
-    for _ in 0..count.min(2) {
+    for _ in 0..count.min(4) {
         let size = size_of_line(&mut rest)?;
         words.push(rest.get(..size)?);
         rest = rest.get(size + 2..)?;
     }
-    Some(words.join(&b' '))
+    let words = behind_note(&words);
+    Some(words[..words.len().min(2)].join(&b' '))
 }
 
 /// Takes a line, and returns the number behind its first byte.
@@ -235,7 +237,9 @@ mod tests {
         assert_eq!((batch.count, batch.is_empty()), (3, false));
         assert_eq!((batch.database_of(2), batch.database_of(4)), (0, 3));
         assert!(batch.databases().eq([0, 3]));
-        batch.remove(&[1, 4]);
+        batch.add(3, &request(&["VARVE.NOTED", "f5", "SET", "c", "1"]));
+        assert_eq!(batch.shown(5), b"SET c");
+        batch.remove(&[1, 4, 5]);
         assert_eq!((text(&batch).as_str(), batch.count), ("SELECT 0; DEL b; SELECT 3", 1));
         assert!(batch.bytes() > 0 && Batch::default().is_empty());
     }

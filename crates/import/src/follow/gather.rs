@@ -6,6 +6,7 @@ use crate::follow::follower::{Follower, Pending};
 use crate::follow::position::Position;
 use crate::follow::target;
 use crate::follow::translate::{Reason, Translated, Translator, owned};
+use crate::note::{add_note, count_lost, note_for};
 use crate::refusals::is_of_server;
 use replication::UnitCommand;
 use std::io;
@@ -77,19 +78,16 @@ impl Follower<'_> {
             let words: Vec<&[u8]> = words.iter().map(|span| span.of(request)).collect();
             is_asked |= words[0].eq_ignore_ascii_case(b"REPLCONF");
             let requests = match self.translator.translate(&words, came_at) {
-                Translated::AsItCame(database) => {
+                Translated::AsItCame(database) if noted.is_none() => {
                     self.look_for(database)?;
-                    match noted {
-                        None => batch.add_encoded(database, request),
-                        // The target would answer to the note, too.
-                        Some(_) => batch.add(database, &owned(&words)),
-                    }
+                    batch.add_encoded(database, request);
                     if empties {
                         let keys = Translator::keys_of(&words).unwrap_or_default();
                         to_come.extend(keys.iter().map(|key| (database, key.to_vec())));
                     }
                     continue;
                 }
+                Translated::AsItCame(database) => vec![(database, owned(&words))],
                 Translated::Instead(requests) => requests,
                 Translated::Empties(databases) => {
                     let scope = &self.following.options.scope;
@@ -100,14 +98,19 @@ impl Follower<'_> {
                     continue;
                 }
             };
-            for (database, request) in &requests {
-                self.look_for(*database)?;
-                batch.add(*database, request);
+            let text = noted.and_then(<[_]>::first).map(|text| text.of(request));
+            for (database, mut request) in requests {
+                self.look_for(database)?;
                 if empties {
                     let words: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
                     let keys = Translator::keys_of(&words).unwrap_or_default();
-                    to_come.extend(keys.iter().map(|key| (*database, key.to_vec())));
+                    to_come.extend(keys.iter().map(|key| (database, key.to_vec())));
                 }
+                if let Some(note) = note_for(&request[0], text) {
+                    add_note(&mut request, note, self.server);
+                    count_lost(note, self.server, self.tally);
+                }
+                batch.add(database, &request);
             }
         }
         Ok(is_asked)

@@ -62,6 +62,8 @@ pub struct Followed {
     pub commands: u64,
     /// Keys, commands and libraries that failed, and commands that were left out.
     pub failures: u64,
+    /// Strings that came without what was noted of them.
+    pub without_attributes: u64,
 }
 
 /// Follows until clients are switched or a signal comes.
@@ -97,5 +99,6 @@ pub fn follow(following: &Following) -> Result<Followed, Error> {
         keys: tally.keys.load(Relaxed),
         commands: tally.commands.load(Relaxed),
         failures: state.failures_before + tally.failures(),
+        without_attributes: tally.without_attributes.load(Relaxed),
     })
 }
