@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """What items of Memcached's clients have besides their values: flags, CAS values that were given, and marks, in files and on replicas."""
+import contextlib
 import pathlib
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "memcached"))
 
-from moving import Follower, caught_up
+from moving import IMPORT, Follower, compared
 from peers import are_there, give_away, peer, started, ROOT
 from play import Line
 from ports import free_port
 from replicas import fields
-from run import Server, run
+from run import PATIENCE, Error, Server, run
 
 LARGE = 700000
 
@@ -86,7 +88,7 @@ def files_of_either_kind_keep_them():
                         db.command("SELECT", "3")
                     write_items(it, db)
                     if act:
-                        assert not isinstance(db.command(*act), Exception)
+                        assert not isinstance(db.command(*act), Error)
                         it.until(lambda: fields(db, "persistence")["aof_rewrite_in_progress"] == "0" and fields(db, "persistence")["rdb_bgsave_in_progress"] == "0")
                     it.process.kill()
                     it.process.wait()
@@ -147,17 +149,122 @@ def valkey_and_redis_pass_over_them_as_replicas_and_as_servers_that_load():
                     assert values(loaded) == values(db), (program, act)
 
 
-def a_move_to_another_server_takes_the_values_along():
-    with server("--repl-diskless-sync-delay", "0", "--threads", "2") as source, server() as target:
-        db, there = source.connect(), target.connect()
-        with Follower(source.port, target.port) as follower:
-            follower.hears("the stream follows")
+def importing(source, port):
+    command = [IMPORT, source, "--to", "127.0.0.1:%d" % port, "--quiet"]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, (source, done.stdout + done.stderr)
+    return done.stdout
+
+
+@contextlib.contextmanager
+def another(program):
+    """A port of a server without keys, and a connection to it."""
+    if program == "varve":
+        with server() as it:
+            yield it.port, it.connect()
+        return
+    with tempfile.TemporaryDirectory(prefix="varve-peer-", dir=ROOT / "tmp", ignore_cleanup_errors=True) as place:
+        give_away(place)
+        with started(program, place) as db:
+            yield int(db.command("CONFIG", "GET", "port")[1]), db
+
+
+def values_of(db):
+    return db.command("MGET", *(key for key, _, _ in FLAGS), "large", "stale")
+
+
+def import_takes_them_from_each_kind_of_source():
+    """From files and running servers into a server of each maker; a Varve has them then, others have the values, and that is said."""
+    others = ("valkey-server", "redis-server") if are_there() else ()
+    on = ("--appendonly", "yes", "--appendfsync", "always")
+    for settings, act, what in (
+        ((), "SAVE", "dump.rdb"),
+        (on, None, "appendonlydir"),
+        (on, "BGREWRITEAOF", "appendonlydir"),
+        ((*on, "--aof-use-rdb-preamble", "no"), "BGREWRITEAOF", "appendonlydir"),
+        ((), None, None),
+    ):
+        with tempfile.TemporaryDirectory() as place, server("--dir", place, "--threads", "2", *settings) as source:
+            db = source.connect()
             write_items(source, db)
-            caught_up(follower, source, target)
-            keys = [key for key, _, _ in FLAGS] + [b"large", b"stale"]
-            assert there.command("MGET", *keys) == db.command("MGET", *keys)
-            follower.switch()
-            assert "0 failed" in follower.ends(0)
+            if act:
+                assert not isinstance(db.command(act), Error)
+                source.until(lambda: fields(db, "persistence")["aof_rewrite_in_progress"] == "0")
+            origin = pathlib.Path(place, what) if what else "127.0.0.1:%d" % source.port
+            with server("--threads", "2") as target:
+                said = importing(origin, target.port)
+                assert "without their flags" not in said, said
+                status, told = compared(source, target, "--tolerance", 5000)
+                assert status == 0 and "other attributes" not in told, (what, act, told)
+                look_at_items(target, (settings, act, "imported"))
+                assert values_of(target.connect()) == values_of(db)
+            for program in others if what != "appendonlydir" or act is None else ():
+                with another(program) as (port, peer_db):
+                    said = importing(origin, port)
+                    lost = [line for line in said.splitlines() if "without their flags" in line]
+                    assert len(lost) == 1 and int(lost[0].split()[0]) >= len(FLAGS) - 1, said
+                    assert values_of(peer_db) == values_of(db), (program, what, act)
+    return "" if others else "there are no peers"
+
+
+def a_comparison_finds_what_differs_in_nothing_but_attributes():
+    with server() as one, server() as other:
+        write_items(one, one.connect())
+        importing("127.0.0.1:%d" % one.port, other.port)
+        assert compared(one, other, "--tolerance", 5000)[0] == 0
+        # Who won a stale item is told to no other server.
+        assert b" W" in answers(other, b"mg stale f v")
+        assert compared(one, other, "--tolerance", 5000)[0] == 0
+        for line, key in ((b"ms new 1 F13", "new"), (b"ms given 1 E78 F1", "given"), (b"ms stale 1 F2", "stale")):
+            assert answers(other, line, b"x").startswith(b"HD")
+            for pair in ((one, other), (other, one)):
+                status, told = compared(*pair, "--tolerance", 5000)
+                assert status == 1 and 'database 0, "%s": other attributes' % key in told and "1 other attributes" in told, told
+            other.connect().command("VARVE.NOTED", one.connect().command("VARVE.ATTRIBUTES", key), "EXISTS", key)
+            assert compared(one, other, "--tolerance", 5000)[0] == 0
+
+
+def a_move_to_another_server_takes_them_along_in_the_snapshot_and_in_the_stream():
+    for program in ("varve", "valkey-server") if are_there() else ("varve",):
+        for is_early in (True, False):
+            with server("--repl-diskless-sync-delay", "0", "--threads", "2") as source, contextlib.ExitStack() as stack:
+                db = source.connect()
+                if program == "varve":
+                    target = stack.enter_context(server())
+                    port, there = target.port, target.connect()
+                else:
+                    port, there = stack.enter_context(another(program))
+                if is_early:
+                    write_items(source, db)
+                with Follower(source.port, port) as follower:
+                    follower.hears("the stream follows")
+                    if not is_early:
+                        write_items(source, db)
+                    db.command("SET", "newest", "x")
+                    follower.wait(lambda: there.command("EXISTS", "newest") == 1, "the newest key")
+                    follower.switch()
+                    said = follower.ends(0)
+                assert "0 failed" in said and ("without their flags" in said) == (program != "varve"), said
+                db.command("CLIENT", "UNPAUSE")
+                assert values_of(there) == values_of(db), (program, is_early)
+                if program == "varve":
+                    assert compared(source, target, "--tolerance", 5000)[0] == 0
+                    look_at_items(target, ("moved", is_early))
+
+
+def keys_that_migrate_have_them_at_another_varve():
+    with server() as source, server("--appendonly", "yes") as target, contextlib.ExitStack() as stack:
+        db = source.connect()
+        write_items(source, db)
+        keys = [key.decode() for key in db.command("KEYS", "*")]
+        if are_there():
+            port, there = stack.enter_context(another("valkey-server"))
+            assert db.command("MIGRATE", "127.0.0.1", port, "", 0, 5000, "COPY", "KEYS", *keys) == b"OK"
+            assert values_of(there) == values_of(db)
+            assert isinstance(db.command("MIGRATE", "127.0.0.1", port, "", 0, 5000, "COPY", "KEYS", "flags", "new"), Error), "they are there"
+        assert db.command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys) == b"OK"
+        assert db.command("DBSIZE") == 0
+        look_at_items(target, "migrated")
 
 
 if __name__ == "__main__":
