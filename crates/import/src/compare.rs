@@ -111,7 +111,8 @@ impl Comparison {
         };
         format!(
             "{equal} keys are equal; {values} have another value, {deadlines} another \
-             deadline{attributes}, {only_first} are only in the first, {only_second} only in the second{libraries}"
+             deadline{attributes}, {only_first} are only in the first, {only_second} only in the \
+             second{libraries}"
         )
     }
 }

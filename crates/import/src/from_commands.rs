@@ -145,8 +145,8 @@ impl Batch {
     ) -> Result<(), Error> {
         let Some(note) = note else { return self.send(link, words, database) };
         let mut request = words.iter().map(|word| word.to_vec()).collect();
-        add_note(&mut request, note, run.server);
-        count_lost(note, run.server, run.tally);
+        add_note(&mut request, note, run.server.has_attributes);
+        count_lost(note, run.server.has_attributes, run.tally);
         let words: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
         self.send(link, &words, database)
     }

@@ -13,6 +13,9 @@
 //! what a resumed run goes on from. Keys may be sent twice, and so may most commands (`repeat.rs`);
 //! of others the run that is asked to stop (`stop.rs`) waits for the replies.
 //!
+//! What is noted of a string besides its value stands before the command that gives a Varve the
+//! value (`note.rs`).
+//!
 //! Owner: the command line; nothing here is part of a server.
 //! Not here: formats (`rdb`, `journal`), walking through files (`check`), what replicas say
 //! (`replication`), which words of a command are keys (`families`).

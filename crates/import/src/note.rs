@@ -7,9 +7,7 @@
 //! ```
 //! A target that is no Varve is sent the plain command, and what it lacks then is counted.
 
-use crate::payload::Request;
 use crate::resp::Reply;
-use crate::server::Server;
 use crate::tally::Tally;
 use std::sync::atomic::Ordering::Relaxed;
 use text::AttributeNote;
@@ -31,16 +29,16 @@ pub fn note_of(reply: &Reply) -> Option<AttributeNote> {
     AttributeNote::parse(reply.bytes()?)?.unless_empty()
 }
 
-/// Has a request executed with a note if the server knows that.
-pub fn add_note(request: &mut Request, note: AttributeNote, server: &Server) {
-    if server.has_attributes {
+/// Has a request executed with a note if the target knows that.
+pub fn add_note(request: &mut Vec<Vec<u8>>, note: AttributeNote, is_known: bool) {
+    if is_known {
         request.splice(0..0, [NOTED.as_bytes().to_vec(), note.to_text()]);
     }
 }
 
-/// Counts what has come without something that was noted, if the server knows no attributes.
-pub fn count_lost(note: AttributeNote, server: &Server, tally: &Tally) {
-    let is_lost = !server.has_attributes && note.unless_empty().is_some();
+/// Counts what comes without something that was noted, as the target does not know it.
+pub fn count_lost(note: AttributeNote, is_known: bool, tally: &Tally) {
+    let is_lost = !is_known && note.unless_empty().is_some();
     tally.without_attributes.fetch_add(u64::from(is_lost), Relaxed);
 }
 

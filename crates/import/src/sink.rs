@@ -44,7 +44,7 @@ impl Put {
     fn requests(&self, server: &Server) -> Result<Vec<Request>, String> {
         let mut requests = self.value.requests(&self.name, self.deadline, self.used, server)?;
         if let (Some(note), [request]) = (self.attributes, &mut requests[..]) {
-            add_note(request, note, server);
+            add_note(request, note, server.has_attributes);
         }
         Ok(requests)
     }
@@ -171,10 +171,9 @@ pub fn put(link: &mut Link, shared: &Shared<'_>, puts: &[&Put]) -> Result<(), Er
             match error {
                 Some(error) => shared.tally.fail(put.database, &put.name, &error),
                 None => {
-                    shared.tally.keys.fetch_add(1, Relaxed);
-                    put.attributes
-                        .iter()
-                        .for_each(|it| count_lost(*it, shared.server, shared.tally));
+                    let (tally, is_known) = (shared.tally, shared.server.has_attributes);
+                    tally.keys.fetch_add(1, Relaxed);
+                    put.attributes.iter().for_each(|note| count_lost(*note, is_known, tally));
                 }
             }
         }

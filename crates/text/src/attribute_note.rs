@@ -7,7 +7,7 @@
 //! the key, in a field named `va`. In a stream of commands and its files it stands before the
 //! command that writes the string, in an ECHO whose text begins with `varve:`. No server writes an
 //! ECHO there by itself, and Redis 8.0.6 and Valkey 9.1.2 pass over both, as servers that load and
-//! as replicas.
+//! as replicas. A client gives and gets the same text by VARVE.NOTED and VARVE.ATTRIBUTES.
 
 use crate::integer::{parse_u64, write_u64};
 use std::num::NonZeroU64;

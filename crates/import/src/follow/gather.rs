@@ -107,8 +107,8 @@ impl Follower<'_> {
                     to_come.extend(keys.iter().map(|key| (database, key.to_vec())));
                 }
                 if let Some(note) = note_for(&request[0], text) {
-                    add_note(&mut request, note, self.server);
-                    count_lost(note, self.server, self.tally);
+                    add_note(&mut request, note, self.server.has_attributes);
+                    count_lost(note, self.server.has_attributes, self.tally);
                 }
                 batch.add(database, &request);
             }
