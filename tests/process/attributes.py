@@ -253,7 +253,8 @@ def a_move_to_another_server_takes_them_along_in_the_snapshot_and_in_the_stream(
 
 
 def keys_that_migrate_have_them_at_another_varve():
-    with server() as source, server("--appendonly", "yes") as target, contextlib.ExitStack() as stack:
+    with server() as source, tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        settings = ("--dir", folder, "--appendonly", "yes", "--appendfsync", "always")
         db = source.connect()
         write_items(source, db)
         keys = [key.decode() for key in db.command("KEYS", "*")]
@@ -262,9 +263,14 @@ def keys_that_migrate_have_them_at_another_varve():
             assert db.command("MIGRATE", "127.0.0.1", port, "", 0, 5000, "COPY", "KEYS", *keys) == b"OK"
             assert values_of(there) == values_of(db)
             assert isinstance(db.command("MIGRATE", "127.0.0.1", port, "", 0, 5000, "COPY", "KEYS", "flags", "new"), Error), "they are there"
-        assert db.command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys) == b"OK"
-        assert db.command("DBSIZE") == 0
-        look_at_items(target, "migrated")
+        with server(*settings) as target:
+            assert db.command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys) == b"OK"
+            assert db.command("DBSIZE") == 0
+            look_at_items(target, "migrated")
+            target.process.kill()
+            target.process.wait()
+        with server(*settings) as again:
+            look_at_items(again, "migrated, and restarted")
 
 
 if __name__ == "__main__":

@@ -173,6 +173,27 @@ mod tests {
     }
 
     #[test]
+    fn users_need_the_rights_to_what_does_the_same() {
+        let mut world = World::new();
+        check(
+            &mut world,
+            &[
+                ("ACL SETUSER u on nopass ~k +restore", "+OK"),
+                ("ACL DRYRUN u VARVE.NOTED f5 SET k v", "+OK"),
+                ("ACL SETUSER w on nopass ~* +@read", "+OK"),
+                ("ACL DRYRUN w VARVE.ATTRIBUTES k", "+OK"),
+            ],
+        );
+        for line in [
+            "ACL DRYRUN u VARVE.NOTED f5 SET other v",
+            "ACL DRYRUN u VARVE.ATTRIBUTES k",
+            "ACL DRYRUN w VARVE.NOTED f5 EXISTS k",
+        ] {
+            assert!(reply_to(&mut world, line).contains("has no permissions"), "{line}");
+        }
+    }
+
+    #[test]
     fn their_rows_are_found_and_in_no_list() {
         for name in ["VARVE.NOTED", "varve.attributes"] {
             let row = table().find(name.as_bytes()).expect("it is found");

@@ -8,7 +8,8 @@ use super::{
 use command::{Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, LAST_WORD, Locks};
 
 const READ: Flags = Flags::READONLY.union(Flags::FAST);
-const WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM).union(Flags::FAST);
+const WRITE: Flags = SLOW_WRITE.union(Flags::FAST);
+const SLOW_WRITE: Flags = Flags::WRITE.union(Flags::DENYOOM);
 /// Flags of writes that need no memory.
 const FREE: Flags = Flags::WRITE.union(Flags::FAST);
 
@@ -33,7 +34,7 @@ pub const HIDDEN: &[Command] = &[
         summary: "Executes a command by which a string gets these attributes.",
         syntax: "attributes command key [argument ...]",
         complexity: "That of the command",
-        ..Command::plain(Group::String, "VARVE.NOTED", -4, WRITE, "9.1.2", noted::noted)
+        ..Command::plain(Group::String, "VARVE.NOTED", -4, SLOW_WRITE, "9.1.2", noted::noted)
     },
 ];
 
