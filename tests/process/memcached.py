@@ -87,6 +87,9 @@ def both_protocols_see_the_same_keys():
         assert answers(it, b"set list 1 0 1", b"y", b"get list") == b"STORED\r\nVALUE list 1 1\r\ny\r\nEND\r\n"
         it.db.command("APPEND", "list", "z")
         assert answers(it, b"get list") == b"VALUE list 1 2\r\nyz\r\nEND\r\n", "flags stay where the value is changed"
+        it.db.command("SET", "a b", "x")
+        it.db.command("SET", "a\r\nEN", "y")
+        assert answers(it, b"mg YSBi b k v", b"mg YQ0KRU4= b k v") == b"VA 1 kYSBi b\r\nx\r\nVA 1 kYQ0KRU4= b\r\ny\r\n", "a key that no line can name ends none"
         it.db.command("SET", "list", "new")
         assert answers(it, b"get list") == b"VALUE list 0 3\r\nnew\r\nEND\r\n", "and go where it is replaced"
         watcher = it.connect()

@@ -42,4 +42,4 @@ pub use command::Command;
 pub use percent::percent_encode;
 pub use refusal::Refusal;
 pub use request::{Arriving, KEYS_MAX, Limits, Progress, Refused, Request, RequestParser, Resume};
-pub use words::KEY_BYTES_MAX;
+pub use words::{KEY_BYTES_MAX, is_word};

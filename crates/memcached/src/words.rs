@@ -5,6 +5,11 @@ use wire::Span;
 
 /// Most bytes of a key.
 pub const KEY_BYTES_MAX: usize = 250;
+/// Returns true if a line can name a key as it is: nothing in it parts words or ends the line.
+pub fn is_word(key: &[u8]) -> bool {
+    !key.iter().any(|byte| matches!(byte, b' ' | b'\r' | b'\n'))
+}
+
 /// Words of a line that are looked at: what is behind them means nothing.
 pub(crate) const WORDS_MAX: usize = 23;
 

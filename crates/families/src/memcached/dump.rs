@@ -13,7 +13,7 @@
 use super::answer;
 use crate::generic::object::idle_seconds;
 use command::{Call, Outcome, Unanswered};
-use memcached::{KEY_BYTES_MAX, base64, number, percent_encode, reply};
+use memcached::{KEY_BYTES_MAX, base64, is_word, number, percent_encode, reply};
 use session::Refusal;
 use std::num::NonZeroU64;
 use store::{Attributes, Kind, ScanFilter, Scanned, ValueRef};
@@ -124,8 +124,7 @@ fn write_request(out: &mut Vec<u8>, value: ValueRef<'_>) {
     }
     let begin = out.len();
     out.extend_from_slice(b"mg ");
-    let is_word = !key.iter().any(|byte| matches!(byte, b' ' | b'\r' | b'\n'));
-    if is_word && !value.attributes().is_key_in_base64 {
+    if is_word(key) && !value.attributes().is_key_in_base64 {
         out.extend_from_slice(key);
     } else {
         let before = out.len();

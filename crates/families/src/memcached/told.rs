@@ -3,7 +3,7 @@
 use base::Millis;
 use command::Call;
 use memcached::meta::Common;
-use memcached::{base64, reply};
+use memcached::{base64, is_word, reply};
 use session::{Args, Refusal};
 use std::num::NonZeroU64;
 use store::{Cas, Expiry, Kind, ValueRef};
@@ -53,7 +53,8 @@ pub(super) fn write_flags(out: &mut Vec<u8>, key: &[u8], common: &Common<'_>, to
                 }
             },
             b'k' => {
-                write_key(out, key, told.is_key_in_base64);
+                // A client of RESP may have written a key that would end the line.
+                write_key(out, key, told.is_key_in_base64 || !is_word(key));
                 continue;
             }
             _ => {
@@ -184,4 +185,26 @@ pub(super) fn is_item(value: ValueRef<'_>) -> bool {
 
 pub(super) fn given(cas: Option<u64>) -> Cas {
     cas.and_then(NonZeroU64::new).map_or(Cas::None, Cas::Given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memcached::meta::GetFlags;
+
+    #[test]
+    fn a_key_that_would_end_its_line_is_told_in_base64() {
+        for (key, is_stored_so, expected) in [
+            (&b"foo"[..], false, &b" kfoo"[..]),
+            (b"foo", true, b" kZm9v b"),
+            (b"a b", false, b" kYSBi b"),
+            (b"a\r\nEN", false, b" kYQ0KRU4= b"),
+        ] {
+            let flags = GetFlags::parse(ANY_KEY, [&b"b"[..], b"k"].into_iter()).expect("flags");
+            let told = Told { is_key_in_base64: is_stored_so, ..Told::default() };
+            let mut out = Vec::new();
+            write_flags(&mut out, key, &flags.common, &told);
+            assert_eq!(out, expected, "{}", key.escape_ascii());
+        }
+    }
 }
