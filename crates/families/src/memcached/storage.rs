@@ -169,7 +169,8 @@ pub fn extend(
         ..Attributes::default()
     };
     if is_append && cas == Cas::None {
-        access.mark(key, |it| *it = attributes)?;
+        // A snapshot has those that go; who watches the key sees it change below.
+        access.unseen_if(true, |access| access.change_attributes(key, |it| *it = attributes))?;
         access.forget_fetched(key);
         string::append(access, key, more, len_max)?;
         effects::words(access, key, &[b"APPEND", key.bytes, more]);
@@ -189,4 +190,30 @@ pub fn extend(
     }
     access.report_changes(1, APPEND, key);
     Ok(Some(len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::extend_item;
+    use crate::testing::{BEGIN, World, reply_to};
+    use std::sync::Arc;
+    use store::Copies;
+
+    #[test]
+    fn a_snapshot_under_way_has_what_an_append_takes_from_an_item() {
+        let mut world = World::new();
+        assert_eq!(reply_to(&mut world, "VARVE.NOTED 'f5 c9 s b' SET k v"), "+OK");
+        let instance = Arc::clone(&world.instance);
+        let mut saver = instance.store.thread_context().expect("a thread");
+        let mut cut = instance.store.cut(&mut saver, BEGIN, || ()).expect("there is no other");
+        let words: [&[u8]; 6] = [b"append", b"k", b"0", b"0", b"1", b"w"];
+        assert!(world.with_call(&words, |call| extend_item(call, true).is_ok()).0);
+        let mut copies = Copies::default();
+        assert!(cut.take(&mut copies));
+        let notes = copies.iter().map(|copied| copied.attributes().note().to_text());
+        assert_eq!(notes.collect::<Vec<_>>(), [b"f5 c9 s b"]);
+        drop(cut);
+        assert_eq!(reply_to(&mut world, "GET k"), "$2 vw");
+        assert_eq!(reply_to(&mut world, "VARVE.ATTRIBUTES k"), "$2 f5");
+    }
 }
