@@ -2,6 +2,8 @@
 
 use base::Millis;
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use text::AttributeNote;
 
 /// Item of Memcached's clients, string of RESP's.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +15,7 @@ pub struct Item {
     pub is_stale: bool,
     pub is_won: bool,
     pub is_fetched: bool,
+    pub is_key_in_base64: bool,
     pub deadline: Option<Millis>,
 }
 
@@ -29,12 +32,32 @@ pub struct Model {
     pub told: BTreeMap<usize, u64>,
 }
 
+impl Item {
+    /// What files and replicas are told of it besides its value.
+    pub fn note(&self) -> AttributeNote {
+        AttributeNote {
+            flags: self.flags,
+            cas: self.cas.filter(|cas| *cas >= GIVEN).and_then(NonZeroU64::new),
+            is_stale: self.is_stale,
+            is_won: self.is_won,
+            is_key_in_base64: self.is_key_in_base64,
+        }
+    }
+}
+
 impl Model {
     pub fn get(&mut self, key: usize, now: Millis) -> Option<&mut Item> {
         if self.items.get(&key).is_some_and(|it| it.deadline.is_some_and(|it| it <= now)) {
             self.items.remove(&key);
         }
         self.items.get_mut(&key)
+    }
+
+    /// All items that are not over.
+    pub fn items(&self, now: Millis) -> BTreeMap<usize, Item> {
+        let is_there = |item: &Item| item.deadline.is_none_or(|it| it > now);
+        let items = self.items.iter().filter(|(_, item)| is_there(item));
+        items.map(|(key, item)| (*key, item.clone())).collect()
     }
 
     pub fn remove(&mut self, key: usize) {
@@ -61,9 +84,10 @@ impl Model {
         }
     }
 
-    /// Takes the number that a client is told of an item: the one that it has, or a new one.
+    /// Takes the number that a client is told of an item: the one that it has, or a new one. One
+    /// that is over has none.
     pub fn tell(&mut self, key: usize, number: u64) {
-        let item = self.items.get_mut(&key).expect("an item that is told of");
+        let Some(item) = self.items.get_mut(&key) else { return assert_eq!(number, 0) };
         match item.cas {
             Some(cas) => assert_eq!(cas, number),
             None => {
