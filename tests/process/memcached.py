@@ -180,6 +180,13 @@ def a_line_of_many_keys_is_one_command_for_those_who_count():
                 assert entry[2] == size, (entry, size)
                 it.db.command("COMMANDLOG", "RESET", kind)
             it.db.command("CONFIG", "SET", "commandlog-request-larger-than", "1048576", "commandlog-reply-larger-than", "1048576")
+        # What a reply lends from where it lies is counted too.
+        big = b"x" * (4 << 20)
+        assert client.ask(b"set key:big 0 0 %d\r\n" % len(big) + big + b"\r\n") == b"STORED\r\n"
+        answered = client.ask(b"get key:big " + b" ".join(keys) + b"\r\n")
+        [entry] = it.db.command("COMMANDLOG", "GET", "-1", "large-reply")
+        assert entry[2] == len(answered) and entry[3][:3] == [b"get", b"key:big", keys[0]] and entry[3][-1] == b"... (71 more arguments)", entry
+        it.db.command("COMMANDLOG", "RESET", "large-reply")
         # One that is refused is one refusal, whether before its first part or in the middle.
         asked = b"gets " + b" ".join(keys)
         errors = lambda: int(fields(it.db, "stats")["total_error_replies"])
@@ -194,6 +201,21 @@ def a_line_of_many_keys_is_one_command_for_those_who_count():
         assert answers(it, asked, b"get key:000") == b"CLIENT_ERROR gets not allowed\r\nCLIENT_ERROR get not allowed\r\n"
         assert errors() == before + 3
         it.db.command("ACL", "SETUSER", "default", "+get")
+        # A part in the middle or at the end may be refused: what the others took counts, and stays with this line.
+        it.db.command("ACL", "SETUSER", "default", "resetkeys", "~key:*")
+        it.db.command("CONFIG", "SET", "commandlog-request-larger-than", "1")
+        before = int(counts("get")["calls"])
+        client = line(it)
+        for at in (0, 40, 100):
+            it.db.command("COMMANDLOG", "RESET", "large-request")
+            asked = b"get " + b" ".join([*keys[:at], b"secret", *keys[at:]])
+            answered = client.ask(asked + b"\r\nget key:001\r\n")
+            assert answered.endswith(b"CLIENT_ERROR get not allowed\r\nVALUE key:001 0 7\r\nkey:001\r\nEND\r\n"), answered
+            sizes = [entry[2] for entry in it.db.command("COMMANDLOG", "GET", "-1", "large-request") if entry[3][0] == b"get"]
+            assert sizes == [13] + [len(asked) + 2] * (at > 0), (at, sizes)
+        assert int(counts("get")["calls"]) == before + 5 and counts("get")["rejected_calls"] == "4", counts("get")
+        it.db.command("ACL", "SETUSER", "default", "~*")
+        it.db.command("CONFIG", "SET", "commandlog-request-larger-than", "1048576")
         monitor = it.connect()
         assert monitor.command("MONITOR") == b"OK"
         answers(it, b"gat 7 " + b" ".join(keys))
@@ -350,6 +372,37 @@ def what_is_refused_is_told_in_lines_of_the_protocol():
         replica.until(lambda: answers(replica, b"gets k").startswith(b"VALUE k 0 1 "))
         refused = answers(replica, b"set k 0 0 1", b"y", b"incr k 1")
         assert refused == b"SERVER_ERROR READONLY You can't write against a read only replica.\r\n" * 2, refused
+
+
+def a_password_is_shown_to_nobody():
+    with server("--slowlog-log-slower-than", "0") as it:
+        it.db.command("ACL", "SETUSER", "u", "on", ">sesame", "~*", "+@all")
+        monitor = it.connect()
+        assert monitor.command("MONITOR") == b"OK"
+        it.db.command("CONFIG", "SET", "requirepass", "zz")
+        client = line(it)
+        for words, answer in ((b"u wrong1", b"CLIENT_ERROR authentication failure"), (b"u sesame", b"STORED")):
+            client.socket.sendall(b"set x 0 0 %d\r\n%s\r\n" % (len(words), words))
+            assert client.socket.recv(100) == answer + b"\r\n"
+        it.db.command("AUTH", "zz")
+        logged = repr(it.db.command("SLOWLOG", "GET", "-1"))
+        assert "(redacted)" in logged and "sesame" not in logged and "wrong1" not in logged, logged
+        assert client.ask(b"get marker\r\n") == b"END\r\n"
+        told = b""
+        while b"marker" not in told:
+            told += monitor.read()
+        assert b"sesame" not in told and b"wrong1" not in told, told
+
+
+def a_value_that_memory_can_never_hold_is_refused_before_it_comes():
+    with server("--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru") as it:
+        client = line(it)
+        it.db.command("MSET", *(word for number in range(1000) for word in ("k%d" % number, "v")))
+        client.socket.sendall(b"set big 0 0 100000000\r\n")
+        for _ in range(99):
+            client.socket.sendall(bytes(1000000))
+        assert it.db.command("DBSIZE") == 1000 and it.resident_mib() < 100
+        assert client.ask(bytes(1000000) + b"\r\n") == b"SERVER_ERROR object too large for cache\r\n"
 
 
 def what_is_written_is_there_after_a_restart():

@@ -150,27 +150,34 @@ fn entry(call: &Call<'_>, value: u64, now: Millis) -> Entry {
 /// Bytes of a request, with the argument that was received apart and the parts before it.
 fn request_bytes(call: &Call<'_>) -> u64 {
     let apart = call.session.apart.as_ref().map_or(0, |apart| apart.len);
-    let before = call.session.parts.map_or(0, |parts| parts.request_bytes);
+    let before = call.session.parts.as_ref().map_or(0, |parts| parts.request_bytes);
     let line = call.session.line.map(|line| line.request.consumed);
     (line.unwrap_or_else(|| call.args.request_bytes()) + apart) as u64 + before
 }
 
 /// Returns the arguments as they are kept: few, short and without secrets.
 fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
-    let left_out = call.session.line.map_or(0, |line| line.words_left_out());
-    let before = call.session.parts.map_or(0, |parts| parts.words);
-    let len = call.args.len() + before.saturating_sub(left_out);
+    if let Some(parts) = &call.session.parts {
+        let left_out = call.session.line.map_or(0, |line| line.words_left_out());
+        let all = parts.words + call.args.len() - left_out;
+        let first = parts.first_words().take(ARGUMENTS_MAX - 1);
+        return with_number_of_more(first.map(|word| truncated(word, word.len())).collect(), all);
+    }
+    let len = call.args.len();
     let shown = if len > ARGUMENTS_MAX { ARGUMENTS_MAX - 1 } else { len };
-    let shown = shown.min(call.args.len());
     let words = words_shown(call).take(shown).enumerate();
-    let mut kept: Vec<Vec<u8>> = words
-        .map(|(at, word)| match call.session.apart.as_ref().filter(|apart| apart.at == at) {
+    let kept =
+        words.map(|(at, word)| match call.session.apart.as_ref().filter(|apart| apart.at == at) {
             Some(apart) => truncated(apart.begin(), apart.len),
             None => truncated(&word, word.len()),
-        })
-        .collect();
-    if shown < len {
-        kept.push(format!("... ({} more arguments)", len - shown).into_bytes());
+        });
+    with_number_of_more(kept.collect(), len)
+}
+
+/// Returns the first words of a request, and behind them how many there are besides.
+fn with_number_of_more(mut kept: Vec<Vec<u8>>, len: usize) -> Vec<Vec<u8>> {
+    if kept.len() < len {
+        kept.push(format!("... ({} more arguments)", len - kept.len()).into_bytes());
     }
     kept
 }

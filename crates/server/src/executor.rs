@@ -257,7 +257,8 @@ impl Executor {
                 left = Some((request.start, again));
                 break;
             } else {
-                served += usize::from(ends_command(connection, execution));
+                // A command that waits counts for the client when it is answered.
+                served += usize::from(execution == Execution::Counted);
                 is_deferred |= begin_wait(connection, execution);
             }
             if self.thread.journal_position() != self.position {
@@ -433,7 +434,7 @@ impl Executor {
         let reply = reply.lending(&mut self.lent);
         let session = &mut connection.session;
         let mut call = Call::new(environment, &mut self.thread, session, sent, reply);
-        let execution = execute(&mut call, granted);
+        let mut execution = execute(&mut call, granted);
         let ended = self.stopwatch.read();
         let nanos = self.stopwatch.nanos_between(self.command_began, ended);
         let reply_bytes = call.reply.written().len() - mark;
@@ -447,9 +448,9 @@ impl Executor {
                 self.observer.count(&call, seen);
             }
         } else {
-            let began = self.command_began;
-            let observer = &self.observer;
-            connection.outstanding = count_unanswered(observer, &mut call, execution, seen, began);
+            let (began, observer) = (self.command_began, &self.observer);
+            (execution, connection.outstanding) =
+                count_unanswered(observer, &mut call, execution, seen, began);
             connection.ran_nanos = nanos;
         }
         let (row, is_over_limit) = (call.row, call.reply.is_over_limit());
@@ -548,14 +549,6 @@ fn close(connection: &mut Connection, end: usize) -> usize {
     connection.front.go_back(Again::default());
     connection.session.close_after_reply = true;
     end
-}
-
-/// Returns true if a command ended that was not simply answered. One that waits counts for the
-/// client when it is answered, and a line with its last part.
-#[cold]
-fn ends_command(connection: &Connection, execution: Execution) -> bool {
-    let is_last = || connection.session.line.is_some_and(|line| line.request.is_last);
-    execution == Execution::Counted || execution == Execution::Part && is_last()
 }
 
 /// Lets a client wait whose command is answered later, and returns true if it does. The event loop

@@ -80,11 +80,19 @@ pub fn warn_of_maxmemory(instance: &Instance) {
     }
 }
 
-/// Most bytes of a value that a client of Memcached's protocol may set.
+/// Bytes of a value that is always received: how much memory is left is asked when it has come.
+const COMMON_ITEM_BYTES: u64 = 1 << 20;
+
+/// Most bytes of a value that a client of Memcached's protocol may set. What memory can never hold
+/// is refused before it comes, and not when all else has been evicted for it.
 pub fn item_bytes_max(settings: &Settings) -> u64 {
-    match MEMCACHED_MAX_ITEM_SIZE.get(settings) {
+    let most = match MEMCACHED_MAX_ITEM_SIZE.get(settings) {
         0 => PROTO_MAX_BULK_LEN.get(settings),
         bytes => bytes,
+    };
+    match memory::MAXMEMORY.get(settings) {
+        0 => most,
+        limit => most.min(limit.max(COMMON_ITEM_BYTES)),
     }
 }
 

@@ -10,6 +10,7 @@ use settings::memory::{MAXMEMORY, MAXMEMORY_POLICY};
 use settings::tls::TLS_PORT;
 use settings::{MaxmemoryPolicy, Settings, network};
 use socket2::{Domain, Protocol, Socket, Type};
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
@@ -78,6 +79,16 @@ impl ListenAddress {
     }
 }
 
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenAddress::Tcp(word, port, _) => write!(f, "{word} port {port}"),
+            ListenAddress::Tls(word, port, _) => write!(f, "{word} port {port} with TLS"),
+            ListenAddress::Unix(path, _) => path.display().fmt(f),
+        }
+    }
+}
+
 /// Returns the addresses that the settings ask for.
 pub fn addresses(settings: &Settings) -> Vec<ListenAddress> {
     let bind = network::BIND.get(settings);
@@ -93,11 +104,15 @@ pub fn addresses(settings: &Settings) -> Vec<ListenAddress> {
     addresses
 }
 
-/// Logs what is to be known before Memcached's protocol is spoken, if it is spoken anywhere.
-pub fn warn_of_memcached(settings: &Settings) {
-    if !addresses(settings).iter().any(|address| address.dialect() == Dialect::Memcached) {
+/// Logs where Memcached's protocol is spoken, if it is, and what is to be known before.
+pub fn log_memcached(settings: &Settings) {
+    let mut addresses = addresses(settings);
+    addresses.retain(|address| address.dialect() == Dialect::Memcached);
+    if addresses.is_empty() {
         return;
     }
+    let named: Vec<String> = addresses.iter().map(ListenAddress::to_string).collect();
+    tracing::info!("Memcached's protocol is spoken at {}", named.join(", "));
     let evicts = MAXMEMORY_POLICY.get(settings) != MaxmemoryPolicy::NoEviction;
     if MAXMEMORY.get(settings) == 0 || !evicts {
         tracing::warn!(

@@ -287,7 +287,7 @@ fn log_beginning(loaded: &Loaded) {
     tracing::info!("Varve version={version}, pid={}, just started", std::process::id());
     loaded.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     warn_of_idle(&loaded.settings);
-    listen::warn_of_memcached(&loaded.settings);
+    listen::log_memcached(&loaded.settings);
     service_manager::warn(&loaded.settings);
     let port = settings::tls::main_port(&loaded.settings);
     tracing::info!("Running mode=standalone, port={port}.");

@@ -12,7 +12,7 @@ pub struct Line {
 }
 
 /// What the parts of a line of keys have taken so far, as the line is counted as one command.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LineParts {
     /// Nanoseconds.
     pub nanos: u64,
@@ -22,7 +22,31 @@ pub struct LineParts {
     pub request_bytes: u64,
     /// Words of the line, without those of the part at work.
     pub words: usize,
+    /// The first words, with a blank behind each.
+    first_words: Vec<u8>,
 }
+
+impl LineParts {
+    /// Returns what the first part has taken before it ran: nothing. Of its words the first are
+    /// kept, for logs of requests.
+    pub fn begin<'w>(words: impl Iterator<Item = &'w [u8]>) -> LineParts {
+        let mut first_words = Vec::with_capacity(FIRST_WORDS_ROOM);
+        for word in words {
+            first_words.extend_from_slice(word);
+            first_words.push(b' ');
+        }
+        LineParts { first_words, ..LineParts::default() }
+    }
+
+    /// Returns the first words.
+    pub fn first_words(&self) -> impl Iterator<Item = &[u8]> {
+        let words = self.first_words.strip_suffix(b" ").unwrap_or_default();
+        words.split(|byte| *byte == b' ')
+    }
+}
+
+/// Room for the first words of a line, of which most are short.
+const FIRST_WORDS_ROOM: usize = 1 << 10;
 
 impl Line {
     /// Returns true if the line stands whole in this request.

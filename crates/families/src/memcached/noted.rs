@@ -27,6 +27,10 @@ pub fn set(call: &mut Call<'_>) -> Outcome {
     let attributes = told(call)?;
     let args = call.args;
     let options = Options::parse(args, VALUE + 1, Of::Set)?;
+    // What is noted is told of a string that was written.
+    if !options.is_plain_write() {
+        return Err(Refusal::SYNTAX.into());
+    }
     let deadline = options.deadline(call)?;
     let is_over = deadline.is_some_and(|deadline| call.is_over(deadline));
     let (value, expiry) = (args.get(VALUE), expiry(deadline, options.keep));
@@ -164,6 +168,10 @@ mod tests {
             "VARVE.NOTED f4294967296 EXISTS k",
             "VARVE.NOTED f5 EXISTS k l",
             "VARVE.NOTED f5 SET k v NOSUCH",
+            "VARVE.NOTED f5 SET k v NX",
+            "VARVE.NOTED f5 SET k v XX",
+            "VARVE.NOTED f5 SET k v IFEQ w",
+            "VARVE.NOTED f5 SET k v GET",
         ] {
             assert_eq!(reply_to(&mut world, line), "-ERR syntax error", "{line}");
         }
@@ -182,6 +190,11 @@ mod tests {
                 ("ACL DRYRUN u VARVE.NOTED f5 SET k v", "+OK"),
                 ("ACL SETUSER w on nopass ~* +@read", "+OK"),
                 ("ACL DRYRUN w VARVE.ATTRIBUTES k", "+OK"),
+                ("ACL SETUSER x on nopass %W~* +@all", "+OK"),
+                (
+                    "ACL DRYRUN x VARVE.ATTRIBUTES k",
+                    "$62 User x has no permissions to access the 'k' key",
+                ),
             ],
         );
         for line in [

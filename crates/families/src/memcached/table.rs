@@ -5,7 +5,9 @@
 use super::{
     change, dump, get, meta_arithmetic, meta_get, meta_set, noted, server, stats, storage,
 };
-use command::{Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, LAST_WORD, Locks};
+use command::{
+    Categories, Command, Flags, Group, Handler, KeyFlags, KeySpec, LAST_WORD, Locks, every_argument,
+};
 
 const READ: Flags = Flags::READONLY.union(Flags::FAST);
 const WRITE: Flags = SLOW_WRITE.union(Flags::FAST);
@@ -21,7 +23,7 @@ const DELETES: KeyFlags = KeyFlags::RM.union(KeyFlags::DELETE);
 /// Those that requests of RESP may name.
 pub const HIDDEN: &[Command] = &[
     Command {
-        keys: KEY_LOOKED_AT,
+        keys: KEY_READ,
         right_of: "get",
         summary: "Returns the attributes of a string.",
         syntax: "key",
@@ -79,6 +81,7 @@ pub const COMMANDS: Command = Command::parent(
         meta("ME", "get", READ, KEY_READ, meta_get::me),
         plain("MN", "ping", server::noop),
         Command {
+            secrets: every_argument,
             right_of: "auth",
             ..Command::plain(
                 Group::Connection,
@@ -99,7 +102,6 @@ pub const COMMANDS: Command = Command::parent(
 const KEYS_READ: &[KeySpec] = &[KeySpec::all(READS)];
 const KEYS_TOUCHED: &[KeySpec] = &[KeySpec::from(2, CHANGES)];
 const KEY_READ: &[KeySpec] = &[KeySpec::one(READS)];
-const KEY_LOOKED_AT: &[KeySpec] = &[KeySpec::one(KeyFlags::RO)];
 const KEY_SET: &[KeySpec] = &[KeySpec::one(SETS)];
 /// The key of a command before which a note stands.
 const KEY_NOTED: &[KeySpec] = &[KeySpec::at(2, CHANGES)];

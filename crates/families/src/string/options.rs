@@ -63,6 +63,11 @@ impl<'c> Options<'c> {
         Ok(options)
     }
 
+    /// Returns true if it writes whatever the key holds, and does not tell what that is.
+    pub fn is_plain_write(&self) -> bool {
+        self.condition == Condition::Always && !self.get
+    }
+
     /// Reads the option at `at`; returns the position of the next one, `None` if it does not fit.
     fn take(&mut self, args: Args<'c>, at: usize, of: Of) -> Option<usize> {
         let writes = of != Of::GetEx;
