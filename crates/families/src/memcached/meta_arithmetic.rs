@@ -87,6 +87,7 @@ fn reckon(
     let (mut access, key, _) = call.on_key(KEY);
     let value = access.lookup_value_for_write(&key);
     let before = Before::of(value);
+    let was_fetched = value.is_some_and(|it| it.is_fetched());
     let text = value.and_then(|it| it.string().ok());
     let text = text.as_ref().and_then(|it| it.as_slice()).filter(|it| !it.is_empty());
     let stored = text.map(number::stored);
@@ -119,6 +120,9 @@ fn reckon(
         Some(attributes) => {
             let attributes = Attributes { cas: given(flags.new_cas), ..attributes };
             access.set_string_with(&key, text, encoding, Expiry::Keep, attributes)?;
+            if was_fetched {
+                access.note_fetched(&key);
+            }
         }
     }
     access.report_changes(1, INCRBY, &key);

@@ -126,7 +126,8 @@ fn check_key_and(
 /// Checks flush_all, whose delay may be missing.
 fn check_flush_all(words: Words<'_>) -> Result<Line, Unfit> {
     let is_quiet = words.end_with_noreply();
-    let has_delay = words.len() > 1 && words.get(1) != b"noreply" || words.len() > 1 && !is_quiet;
+    // A second word that is not the last is a delay, also if it is `noreply`.
+    let has_delay = words.len() > 1 + usize::from(is_quiet);
     if has_delay && number::signed32(words.get(1)).is_none() {
         return Err(Unfit { refusal: Refusal::Expiry, is_quiet, block: None });
     }

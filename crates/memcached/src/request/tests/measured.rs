@@ -161,7 +161,7 @@ fn commands_without_a_key() {
         ("flush_all 0 0", "flush_all 0"),
         ("flush_all -1", "flush_all -1"),
         ("flush_all noreply", "quiet: flush_all"),
-        ("flush_all noreply noreply", "quiet: flush_all"),
+        ("flush_all noreply noreply", "quiet: CLIENT_ERROR invalid exptime argument"),
         ("flush_all 0  noreply", "quiet: flush_all 0"),
         ("flush_all 0 noreply x", "flush_all 0"),
         ("flush_all noreply x", EXPIRY),

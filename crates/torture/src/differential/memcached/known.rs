@@ -1,9 +1,16 @@
 //! Accepted differences, each with a reason that a user would accept. The list only shrinks;
 //! `docs/memcached.md` tells users of it.
+//!
+//! ```text
+//! a line differs    rules put into both answers what is the same; do they agree now?
+//! answers differ    rules look at the whole of both
+//! answers agree     some rules know that the items differ all the same
+//! ```
 
-use super::answer::{Answer, Unit};
-use super::side::base64;
-use super::step::{Step, Word};
+use super::answer::{Answer, Numbers, Unit, first_difference};
+use super::base64;
+use super::looks::Look;
+use super::step::{Block, Step, Word};
 
 /// Accepted difference.
 pub struct Known {
@@ -11,19 +18,49 @@ pub struct Known {
     pub reason: &'static str,
     /// True if both hold the same items afterwards; otherwise all items of both are removed.
     pub only_the_answer: bool,
-    /// Predicate for the difference, as narrow as possible.
-    is: fn(&Seen<'_>) -> bool,
+    rule: Rule,
 }
 
-/// What was done to a key in a round.
+/// When a difference is accepted: as narrow as possible.
+enum Rule {
+    /// Changes lines of Varve and of Memcached where they differ.
+    Line(fn(&Seen<'_>, &mut Unit, &mut Unit)),
+    /// Returns true for answers that may differ in any way.
+    Answer(fn(&Seen<'_>) -> bool),
+    /// Returns true if the items differ, and the answers do not.
+    Silent(fn(&Seen<'_>) -> bool),
+}
+
+/// What was done to an item.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past {
-    /// True if its number was changed.
-    pub reckoned: bool,
-    /// True if it was made or emptied by a line without a value.
+    /// True if a number has been changed in its place since, and nothing else.
+    pub stays: bool,
+    /// True if Memcached has put its number elsewhere.
+    pub moved: bool,
+    /// True if it was made or emptied by a line without a value, or extended.
     pub emptied: bool,
-    /// True if it was given the CAS of none.
-    pub unnumbered: bool,
+    /// True if it may take more than Memcached keeps in one piece.
+    pub is_large: bool,
+    /// True if it was stored as blanks alone.
+    pub is_blank: bool,
+}
+
+impl Past {
+    /// Keeps what a step does that Varve answers so.
+    pub fn note(&mut self, step: &Step, varve: &Answer, look: Look) {
+        let first = varve.units.first().map(|unit| unit.line.as_slice()).unwrap_or_default();
+        let is_stored = first.starts_with(b"STORED") || first.starts_with(b"HD");
+        if step.replaces() && is_stored {
+            let blank = |it: &Block| it.bytes.iter().all(|byte| b" \t\n\x0b\x0c\r".contains(byte));
+            *self = Past { is_blank: step.block.as_ref().is_some_and(blank), ..Past::default() };
+        }
+        let is_look = ["get", "me"].contains(&step.name().as_str()) || step.has_flag("u");
+        self.stays = look.stays || self.stays && is_look;
+        self.moved |= look.moves;
+        self.emptied |= step.empties();
+        self.is_large |= step.block.as_ref().is_some_and(|it| it.bytes.len() > LARGE);
+    }
 }
 
 /// Difference between two answers.
@@ -34,32 +71,15 @@ pub struct Seen<'a> {
     pub varve: &'a Answer,
     /// Answer of Memcached.
     pub peer: &'a Answer,
-    /// Index of the first line that differs.
-    pub at: usize,
-    /// What was done to its key.
+    /// What was done to its item.
     pub past: Past,
+    /// What Memcached did with its number.
+    pub look: Look,
 }
 
-impl<'a> Seen<'a> {
-    fn units(&self) -> Option<(&'a Unit, &'a Unit)> {
-        Some((self.varve.units.get(self.at)?, self.peer.units.get(self.at)?))
-    }
-
-    /// Returns the words of both lines that differ, if they have as many.
-    fn words(&self) -> Vec<(&'a [u8], &'a [u8])> {
-        let Some((one, other)) = self.units() else { return Vec::new() };
-        let ones = one.line.split(|byte| *byte == b' ');
-        let others = other.line.split(|byte| *byte == b' ');
-        if ones.clone().count() != others.clone().count() {
-            return Vec::new();
-        }
-        ones.zip(others).filter(|(one, other)| one != other).collect()
-    }
-
-    fn has_long_opaque(&self) -> bool {
-        let is_long = |text: &[u8]| text.len() > OPAQUE_MAX;
-        ["mg", "ma"].contains(&self.step.name().as_str())
-            && self.step.flag(b'O').is_some_and(is_long)
+impl Seen<'_> {
+    fn is(&self, names: &[&str]) -> bool {
+        names.contains(&self.step.name().as_str())
     }
 
     fn has_expiry_at_once(&self) -> bool {
@@ -71,124 +91,251 @@ impl<'a> Seen<'a> {
                 number.is_some_and(|it| it < 0 || (RELATIVE_MAX + 1..LONG_AGO).contains(&it))
             })
     }
+
+    /// Returns the one line that both answer.
+    fn lines(&self) -> Option<(&[u8], &[u8])> {
+        match (&self.varve.units[..], &self.peer.units[..]) {
+            ([one], [other]) => Some((&one.line, &other.line)),
+            _ => None,
+        }
+    }
 }
 
-/// Returns the entry for a difference.
-pub fn find(seen: &Seen<'_>) -> Option<&'static Known> {
-    KNOWN.iter().find(|known| (known.is)(seen))
+/// Returns the entries for a difference; none if it is not accepted.
+pub fn find(seen: &Seen<'_>, numbers: &mut Numbers) -> Vec<&'static Known> {
+    let (mut varve, mut peer) = (seen.varve.clone(), seen.peer.clone());
+    let mut used = Vec::new();
+    for known in KNOWN {
+        match known.rule {
+            Rule::Answer(is) if is(seen) => return vec![known],
+            Rule::Line(change) => {
+                let before = (varve.clone(), peer.clone());
+                for (one, other) in varve.units.iter_mut().zip(&mut peer.units) {
+                    if one != other {
+                        change(seen, one, other);
+                    }
+                }
+                if (&varve, &peer) != (&before.0, &before.1) {
+                    used.push(known);
+                }
+            }
+            _ => {}
+        }
+    }
+    match first_difference(seen.step, &varve, &peer, numbers) {
+        None => used,
+        Some(_) => Vec::new(),
+    }
 }
 
 /// Returns the entry for answers that agree, where the items do not.
 pub fn silent(seen: &Seen<'_>) -> Option<&'static Known> {
-    if seen.has_long_opaque() {
-        return Some(&LONG_OPAQUE);
-    }
-    let is_done = |unit: &Unit| [&b"HD"[..], b"VA"].iter().any(|word| unit.line.starts_with(word));
-    let reckons = seen.step.name() == "ma" && seen.varve.units.iter().any(is_done);
-    let gives = seen.step.has_flag("T") || seen.step.has_flag("E");
-    (reckons && gives).then_some(&GIVEN_TO_NUMBER)
+    KNOWN.iter().find(|known| matches!(known.rule, Rule::Silent(is) if is(seen)))
 }
-
-const GIVEN_TO_NUMBER: Known = Known {
-    reason: "T and E of ma count also for an item that was fetched",
-    only_the_answer: false,
-    is: |_| false,
-};
-
-const LONG_OPAQUE: Known = Known {
-    reason: "a line that is refused for its opaque text has done nothing",
-    only_the_answer: false,
-    is: |seen| seen.has_long_opaque(),
-};
 
 /// All accepted differences.
 const KNOWN: &[Known] = &[
-    LONG_OPAQUE,
     Known {
-        reason: "a number that loses a digit gets shorter, where Memcached keeps a blank behind it",
+        reason: "T and E of ma count also where Memcached puts the number elsewhere",
         only_the_answer: false,
-        is: |seen| {
-            seen.units().is_some_and(|(one, other)| match (&one.data, &other.data) {
-                (Some(one), Some(other)) => {
-                    other.len() > one.len() && other.trim_ascii_end() == *one && seen.past.reckoned
-                }
-                _ => false,
-            })
-        },
+        rule: Rule::Silent(|seen| {
+            let gives = seen.step.has_flag("T") || seen.step.has_flag("E");
+            seen.is(&["ma"]) && seen.look.moves && gives
+        }),
     },
     Known {
-        reason: "an item whose number gains a digit stays stale and won",
+        reason: "a line that is refused for its opaque text has done nothing",
         only_the_answer: false,
-        is: |seen| {
-            let marks = |unit: &Unit| {
-                let words = unit.line.split(|byte| *byte == b' ');
-                words.filter(|word| [&b"X"[..], b"Z"].contains(word)).count()
-            };
-            seen.past.reckoned && seen.units().is_some_and(|(one, other)| marks(one) > marks(other))
-        },
-    },
-    Known {
-        reason: "a line that begins with a blank names no command",
-        only_the_answer: true,
-        is: |seen| seen.step.name().is_empty() && seen.step.words.len() > 1,
-    },
-    Known {
-        reason: "a key that is too long is an error, and nothing else is answered",
-        only_the_answer: false,
-        is: |seen| {
-            let error = b"CLIENT_ERROR bad command line format";
-            seen.step.has_long_key()
-                && seen.varve.units.len() == 1
-                && seen.varve.units[0].line == error
-        },
-    },
-    Known {
-        reason: "an item made without a block, emptied or extended knows of its key in base64",
-        only_the_answer: true,
-        is: |seen| {
-            let key = &seen.step.key;
-            let (name, mut plain) = (base64(key), b" k".to_vec());
-            plain.extend_from_slice(key);
-            let given = [&b" k"[..], &name, b" b"].concat();
-            let told = |(one, other): (&Unit, &Unit)| {
-                if seen.step.name() == "me" {
-                    let begin = [b"ME ", key.as_slice(), b" "].concat();
-                    return Some(other.line.starts_with(&begin));
-                }
-                let has = |line: &[u8], part: &[u8]| line.windows(part.len()).any(|it| it == part);
-                Some(has(&one.line, &given) && has(&other.line, &plain))
-            };
-            seen.past.emptied && seen.units().and_then(told) == Some(true)
-        },
-    },
-    Known {
-        reason: "me takes a key in base64",
-        only_the_answer: true,
-        is: |seen| seen.step.name() == "me" && seen.step.has_flag("b"),
+        rule: Rule::Silent(|seen| {
+            let is_refused = |(one, _): (&[u8], &[u8])| one == OPAQUE_TOO_LONG;
+            seen.is(&["mg", "ma"]) && seen.lines().is_some_and(is_refused)
+        }),
     },
     Known {
         reason: "a CAS of 0 that is given is none: who asks next gets one",
         only_the_answer: false,
-        is: |seen| {
-            let words = seen.words();
-            let is_none = |(_, other): &(&[u8], &[u8])| [&b"c0"[..], b"0"].contains(other);
-            seen.past.unnumbered && !words.is_empty() && words.iter().all(is_none)
-        },
+        rule: Rule::Silent(|seen| {
+            let is_none = seen.step.flag(b'E').is_some_and(|it| it == b"0");
+            seen.is(&["mg", "ma", "md"]) && is_none
+        }),
+    },
+    Known {
+        reason: "an item that is made without a block, emptied or extended, or whose number Memcached \
+                 puts elsewhere, knows of its key in base64",
+        only_the_answer: true,
+        rule: Rule::Line(|seen, one, other| {
+            let (key, given) = (&seen.step.key[..], base64::encode(&seen.step.key));
+            let told = if seen.is(&["me"]) {
+                [[&b"ME "[..], &given, b" "].concat(), [b"ME ", key, b" "].concat()]
+            } else {
+                [[&b" k"[..], &given, b" b"].concat(), [b" k", key].concat()]
+            };
+            let at = one.line.windows(told[0].len()).position(|part| part == told[0]);
+            let is_plain = other.line.windows(told[1].len()).any(|part| part == told[1]);
+            if let Some(at) = at
+                && is_plain
+                && (seen.past.emptied || seen.past.moved)
+            {
+                one.line.splice(at..at + told[0].len(), told[1].clone());
+            }
+        }),
+    },
+    Known {
+        reason: "a CAS of 0 that is given is none: the line itself tells of another",
+        only_the_answer: false,
+        rule: Rule::Line(|seen, one, other| {
+            if seen.step.flag(b'E') == Some(b"0") && seen.is(&["mg", "ma"]) {
+                replace_word(one, other, |_, other| other == b"c0");
+            }
+        }),
+    },
+    Known {
+        reason: "a number that loses a digit gets shorter, where Memcached keeps blanks behind it",
+        only_the_answer: false,
+        rule: Rule::Line(|seen, one, other| {
+            let (Some(value), Some(padded)) = (&one.data, &other.data) else { return };
+            if seen.past.stays && value.len() < padded.len() && padded.trim_ascii_end() == *value {
+                let len = padded.len().to_string();
+                other.data = Some(value.clone());
+                replace_word(one, other, |_, other| other == len.as_bytes());
+            }
+        }),
+    },
+    Known {
+        reason: "a number stays stale and won also where Memcached puts it elsewhere",
+        only_the_answer: false,
+        rule: Rule::Line(|seen, one, other| {
+            if seen.past.moved && marks(one) > marks(other) {
+                remove_marks(one);
+                remove_marks(other);
+            }
+        }),
     },
     Known {
         reason: "an item that is over at once has no seconds left, and no CAS",
         only_the_answer: true,
-        is: |seen| {
-            let words = seen.words();
-            let is_listed = |(one, _): &(&[u8], &[u8])| matches!(one.first(), Some(b't' | b'c'));
-            seen.has_expiry_at_once() && !words.is_empty() && words.iter().all(is_listed)
-        },
+        rule: Rule::Line(|seen, one, other| {
+            if seen.has_expiry_at_once() {
+                replace_word(one, other, |one, other| match other.split_first() {
+                    Some((b't', left)) => one == b"t0" && left.len() == 10,
+                    Some((b'c', _)) => one == b"c0" && seen.is(&["ma", "ms"]),
+                    _ => false,
+                });
+            }
+        }),
+    },
+    Known {
+        reason: "a number is as fetched as it was also where Memcached puts it elsewhere",
+        only_the_answer: false,
+        rule: Rule::Line(|seen, one, other| {
+            if seen.past.moved {
+                replace_word(one, other, |one, other| match one {
+                    b"fetch=yes" => other == b"fetch=no",
+                    b"h1" => other == b"h0",
+                    _ => false,
+                });
+            }
+        }),
+    },
+    Known {
+        reason: "a line whose opaque text is too long is refused for that",
+        only_the_answer: false,
+        rule: Rule::Answer(|seen| {
+            let refusal = match seen.step.name().as_str() {
+                "ma" => NON_NUMERIC,
+                "ms" => b"SERVER_ERROR object too large for cache",
+                _ => return false,
+            };
+            seen.lines() == Some((OPAQUE_TOO_LONG, refusal))
+        }),
+    },
+    Known {
+        reason: "blanks alone are no number: Memcached reads on in what was there before",
+        only_the_answer: false,
+        rule: Rule::Answer(|seen| {
+            let is_listed = |(one, other): (&[u8], &[u8])| one == NON_NUMERIC && is_number(other);
+            seen.step.reckons() && seen.past.is_blank && seen.lines().is_some_and(is_listed)
+        }),
+    },
+    Known {
+        reason: "me takes a key in base64 without a further word",
+        only_the_answer: true,
+        rule: Rule::Answer(|seen| seen.is(&["me"]) && seen.step.has_flag("b")),
+    },
+    Known {
+        reason: "a key that is too long is an error, and nothing else is answered",
+        only_the_answer: false,
+        rule: Rule::Answer(|seen| {
+            let error = b"CLIENT_ERROR bad command line format";
+            let units = &seen.varve.units;
+            seen.step.has_long_key() && units.len() == 1 && units[0].line == error
+        }),
+    },
+    Known {
+        reason: "a value near 512 KiB may be a number, as it is in one piece",
+        only_the_answer: false,
+        rule: Rule::Answer(|seen| {
+            let is_listed = |(one, other): (&[u8], &[u8])| {
+                (one.starts_with(b"EX") || is_number(one)) && other == NON_NUMERIC
+            };
+            seen.step.reckons() && seen.past.is_large && seen.lines().is_some_and(is_listed)
+        }),
+    },
+    Known {
+        reason: "a value near 512 KiB may be a number: nothing is answered",
+        only_the_answer: false,
+        rule: Rule::Silent(|seen| {
+            let is_silent = seen.varve.units.is_empty() && seen.peer.units.is_empty();
+            seen.step.reckons() && seen.past.is_large && is_silent
+        }),
     },
 ];
 
-/// Most bytes of an opaque text.
-const OPAQUE_MAX: usize = 31;
+/// Errors of both servers.
+const OPAQUE_TOO_LONG: &[u8] = b"CLIENT_ERROR opaque token too long";
+const NON_NUMERIC: &[u8] = b"CLIENT_ERROR cannot increment or decrement non-numeric value";
+
+/// Returns true if a line answers that a number was changed.
+fn is_number(line: &[u8]) -> bool {
+    let is_meta = line.starts_with(b"HD") || line.starts_with(b"VA ");
+    is_meta || !line.is_empty() && line.iter().all(u8::is_ascii_digit)
+}
+
+fn words(unit: &Unit) -> Vec<Vec<u8>> {
+    unit.line.split(|byte| *byte == b' ').map(<[u8]>::to_vec).collect()
+}
+
+/// Puts Varve's words in place of Memcached's where they differ so.
+fn replace_word(one: &Unit, other: &mut Unit, is: impl Fn(&[u8], &[u8]) -> bool) {
+    let (ones, mut others) = (words(one), words(other));
+    if ones.len() == others.len() {
+        for (one, other) in ones.iter().zip(&mut others) {
+            if one != other && is(one, other) {
+                other.clone_from(one);
+            }
+        }
+        other.line = others.join(&b' ');
+    }
+}
+
+fn is_mark(word: &[u8]) -> bool {
+    matches!(word, b"X" | b"Z" | b"W")
+}
+
+/// Returns how many words tell that an item is stale or won.
+fn marks(unit: &Unit) -> usize {
+    words(unit).iter().filter(|word| matches!(word[..], [b'X' | b'Z'])).count()
+}
+
+fn remove_marks(unit: &mut Unit) {
+    let mut words = words(unit);
+    words.retain(|word| !is_mark(word));
+    unit.line = words.join(&b' ');
+}
+
 /// Most seconds of an expiry that counts from now.
 const RELATIVE_MAX: i64 = 2_592_000;
 /// A time that is past.
 const LONG_AGO: i64 = 1_500_000_000;
+/// Bytes of a value which Memcached may keep in several pieces.
+const LARGE: usize = 500_000;

@@ -8,8 +8,10 @@
 //! same where the other server's are, and times may differ by what clocks do.
 
 mod answer;
+mod base64;
 mod generate;
 mod known;
+mod looks;
 mod play;
 mod reduce;
 mod side;
@@ -54,6 +56,8 @@ struct Run<'a> {
     listed: BTreeMap<&'static str, u64>,
     /// Number of failures, by kind.
     failures: BTreeMap<String, u64>,
+    /// How often Memcached has ended by itself.
+    peer_ends: u64,
 }
 
 impl<'a> Run<'a> {
@@ -61,8 +65,8 @@ impl<'a> Run<'a> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros() as u64;
         let seed = arguments.seed.unwrap_or(now % 1_000_000_007);
         println!("seed {seed}");
-        let (listed, failures) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Run { arguments, pair, seed, began: Instant::now(), lines: 0, listed, failures })
+        let (listed, failures, began) = (BTreeMap::new(), BTreeMap::new(), Instant::now());
+        Ok(Run { arguments, pair, seed, began, lines: 0, listed, failures, peer_ends: 0 })
     }
 
     fn rounds(mut self) -> Result<()> {
@@ -74,8 +78,14 @@ impl<'a> Run<'a> {
             for (reason, seen) in outcome.listed {
                 *self.listed.entry(reason).or_default() += seen;
             }
-            if let Some(failure) = outcome.failure {
-                self.failed(number, &steps, failure)?;
+            match outcome.failure {
+                // It is started again for the next round.
+                Some(Failure { what: What::PeerEnded(broken), .. }) => {
+                    println!("--seed {} --round {number}: no difference, but {broken}", self.seed);
+                    self.peer_ends += 1;
+                }
+                Some(failure) => self.failed(number, &steps, failure)?,
+                None => {}
             }
             number += 1;
         }
@@ -98,7 +108,7 @@ impl<'a> Run<'a> {
         let shown = reduced.steps.len().saturating_sub(SHOWN);
         reduced.steps[shown..].iter().for_each(|step| print!("{}", step.case()));
         match reduced.failure.what {
-            What::Broken(broken) => println!("# {broken}"),
+            What::Broken(broken) | What::PeerEnded(broken) => println!("# {broken}"),
             What::Differ { step, varve, peer, .. } => {
                 println!("# {}\n# Varve:\n{}", step.name(), short(varve.case()));
                 println!("# Memcached:\n{}", short(peer.case()));
@@ -114,6 +124,9 @@ impl<'a> Run<'a> {
         }
         for (signature, seen) in &self.failures {
             println!("{seen:6} differ: {signature}");
+        }
+        if self.peer_ends > 0 {
+            println!("{:6} times Memcached ended by itself, and was started again", self.peer_ends);
         }
         let seconds = Duration::as_secs_f64(&self.began.elapsed());
         let (listed, differ) = (self.listed.values().sum::<u64>(), self.failures.len());

@@ -3,6 +3,7 @@
 use super::super::pair::Broken;
 use super::answer::{Answer, Numbers, first_difference, note_told};
 use super::known::{self, Past, Seen};
+use super::looks::{Look, with_looks};
 use super::side::Side;
 use super::step::Step;
 use anyhow::Result;
@@ -44,12 +45,8 @@ pub enum What {
     },
     /// A server does not answer.
     Broken(Broken),
-}
-
-impl From<Broken> for What {
-    fn from(broken: Broken) -> What {
-        What::Broken(broken)
-    }
+    /// Memcached has ended by itself.
+    PeerEnded(Broken),
 }
 
 impl What {
@@ -59,8 +56,8 @@ impl What {
             What::Differ { step, varve, peer, at } => {
                 format!("{}: {} / {}", step.name(), gist(varve, *at), gist(peer, *at))
             }
-            What::Broken(broken) => {
-                let place = broken.error.split("panicked at ").nth(1).unwrap_or_default();
+            What::Broken(broken) | What::PeerEnded(broken) => {
+                let place = broken.error.split("panicked at ").nth(1).unwrap_or(&broken.error);
                 format!("{} broken {}", broken.side, place.split(": ").next().unwrap_or_default())
             }
         }
@@ -75,6 +72,9 @@ fn gist(answer: &Answer, at: usize) -> String {
     let text = String::from_utf8_lossy(&unit.line);
     let is_meta = ["HD", "VA", "EN", "NF", "NS", "EX"].iter().any(|word| text.starts_with(word));
     let alike = |word: &str| {
+        if let Some((name, value)) = word.split_once('=') {
+            return if name == "fetch" { value } else { name }.to_owned();
+        }
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
         match word.chars().next() {
             Some(letter) if is_meta && word.len() > 1 && !is_number => letter.to_string(),
@@ -106,9 +106,14 @@ pub struct Outcome {
 /// # Errors
 /// If a server cannot be started.
 pub fn play(pair: &mut Pair, steps: &[Step], batch: usize) -> Result<Outcome> {
-    pair.renew()?;
+    let mut keys = pair.keys.clone();
+    keys.extend(steps.iter().map(|step| step.key.clone()));
+    keys.sort_unstable();
+    keys.dedup();
     let numbers = Numbers::default();
-    let mut player = Player { pair, numbers, past: HashMap::new(), outcome: Outcome::default() };
+    let (past, outcome) = (HashMap::new(), Outcome::default());
+    let mut player = Player { pair, keys, numbers, past, outcome };
+    player.renew()?;
     let mut played = 0;
     while played < steps.len() {
         // How many are sent in one piece changes along the round.
@@ -124,25 +129,22 @@ pub fn play(pair: &mut Pair, steps: &[Step], batch: usize) -> Result<Outcome> {
     Ok(player.outcome)
 }
 
-impl Pair {
-    fn renew(&mut self) -> Result<()> {
-        self.varve.renew(&self.keys)?;
-        self.peer.renew(&self.keys)
-    }
-}
-
-/// Returns the length of the next batch: lines that fit into socket buffers.
+/// Returns the length of the next batch: lines that fit into socket buffers, of which the last
+/// alone may have no end.
 fn batch_len(steps: &[Step], most: usize) -> usize {
     let mut bytes = 0;
     let fits = |(at, step): &(usize, &Step)| {
         bytes += step.block.as_ref().map_or(0, |block| block.bytes.len()) + LINE_BYTES;
-        bytes < BYTES_MAX && (*at == 0 || !step.is_sent_first())
+        let may_follow = *at == 0 || !steps[at - 1].end.is_empty();
+        bytes < BYTES_MAX && may_follow && (*at == 0 || !step.is_sent_first())
     };
     steps.iter().take(most).enumerate().take_while(fits).count().max(1)
 }
 
 struct Player<'a> {
     pair: &'a mut Pair,
+    /// All keys that may have items.
+    keys: Vec<Vec<u8>>,
     numbers: Numbers,
     /// What was done to keys.
     past: HashMap<Vec<u8>, Past>,
@@ -150,62 +152,66 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
-    /// Plays one batch, and looks at items whose numbers may have changed.
+    /// Removes all items of both servers.
+    fn renew(&mut self) -> Result<()> {
+        self.past.clear();
+        self.numbers = Numbers::default();
+        self.pair.varve.renew(&self.keys)?;
+        self.pair.peer.renew(&self.keys)
+    }
+
+    /// Plays one batch, and looks at items whose numbers may change.
     fn batch(&mut self, steps: &[Step]) -> Result<Result<(), What>> {
-        let looks =
-            |step: &Step| step.may_be_shorter().then(|| Step::of(&step.key, &[b"get", &step.key]));
-        let steps: Vec<_> =
-            steps.iter().flat_map(|step| [Some(step.clone()), looks(step)]).flatten().collect();
+        let steps = with_looks(steps);
         let (ones, others) = match self.exchange(&steps) {
             Ok(answers) => answers,
-            Err(broken) => return Ok(Err(broken.into())),
+            Err(broken) if broken.side == self.pair.peer.name && self.pair.peer.has_ended() => {
+                return Ok(Err(What::PeerEnded(broken)));
+            }
+            Err(broken) => return Ok(Err(What::Broken(broken))),
         };
-        for ((step, varve), peer) in steps.iter().zip(&ones).zip(&others) {
+        for (at, (step, (varve, peer))) in steps.iter().zip(ones.iter().zip(&others)).enumerate() {
             self.outcome.lines += 1;
             let past = self.past.entry(step.key.clone()).or_default();
-            past.reckoned |= step.reckons();
-            past.emptied |= step.empties();
-            past.unnumbered |= step.flag(b'E') == Some(b"0");
-            let at = first_difference(step, varve, peer, &mut self.numbers);
-            let seen = Seen { step, varve, peer, at: at.unwrap_or(usize::MAX), past: *past };
-            let known = match at {
-                None => known::silent(&seen),
-                Some(_) => known::find(&seen).map(|it| known::silent(&seen).unwrap_or(it)),
+            let around = (at.checked_sub(1).and_then(|at| others.get(at)), others.get(at + 1));
+            let look = match around {
+                (Some(before), Some(after)) if step.reckons() => Look::of(before, after),
+                _ => Look::default(),
             };
-            match (known, at) {
-                (None, None) => {
-                    note_told(step, varve, &mut self.pair.varve.told);
-                    note_told(step, peer, &mut self.pair.peer.told);
-                }
-                (None, Some(at)) => {
+            past.note(step, varve, look);
+            let found = first_difference(step, varve, peer, &mut self.numbers);
+            let seen = Seen { step, varve, peer, past: *past, look };
+            let mut known: Vec<_> = known::silent(&seen).into_iter().collect();
+            if let Some(at) = found {
+                let told = known::find(&seen, &mut self.numbers);
+                if told.is_empty() {
                     let (step, varve, peer) = (step.clone(), varve.clone(), peer.clone());
                     return Ok(Err(What::Differ { step, varve, peer, at }));
                 }
-                (Some(known), _) => {
-                    *self.outcome.listed.entry(known.reason).or_default() += 1;
-                    if known.only_the_answer {
-                        continue;
-                    }
-                    // Later answers of this batch may depend on the difference.
-                    self.pair.renew()?;
-                    self.past.clear();
-                    self.numbers = Numbers::default();
-                    break;
-                }
+                known.extend(told);
+            }
+            for it in &known {
+                *self.outcome.listed.entry(it.reason).or_default() += 1;
+            }
+            if known.is_empty() {
+                note_told(step, varve, &mut self.pair.varve.told);
+                note_told(step, peer, &mut self.pair.peer.told);
+            } else if !known.iter().all(|it| it.only_the_answer) {
+                // Later answers of this batch may depend on the difference.
+                self.renew()?;
+                break;
             }
         }
         Ok(Ok(()))
     }
 
-    /// Sends steps to both in one piece, and waits for all answers.
+    /// Sends steps to both, to Varve in one piece, and waits for all answers.
     fn exchange(&mut self, steps: &[Step]) -> Result<(Vec<Answer>, Vec<Answer>), Broken> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = now.as_secs() as i64;
-        for side in [&mut self.pair.varve, &mut self.pair.peer] {
-            side.send_steps(steps, now)?;
-        }
-        let ones = self.pair.varve.answers(steps.len())?;
-        Ok((ones, self.pair.peer.answers(steps.len())?))
+        self.pair.varve.send_steps(steps, now)?;
+        let others = self.pair.peer.ask(steps, now)?;
+        Ok((self.pair.varve.answers(steps)?, others))
     }
 }
 

@@ -63,11 +63,11 @@ impl Reducer<'_> {
 
     fn drop_words(&mut self, steps: &mut [Step]) -> Result<()> {
         for at in 0..steps.len() {
-            for word in (1..steps[at].words.len()).rev() {
-                // Without its length, a block would be read as lines.
-                if matches!(steps[at].words[word], Word::Length(_)) {
-                    continue;
-                }
+            // Without one of the words up to its length, the line would announce another block, or
+            // none.
+            let is_length = |word: &Word| matches!(word, Word::Length(_));
+            let first = steps[at].words.iter().position(is_length).map_or(1, |at| at + 1);
+            for word in (first..steps[at].words.len()).rev() {
                 let removed = steps[at].words.remove(word);
                 if !self.fails(steps)? {
                     steps[at].words.insert(word, removed);

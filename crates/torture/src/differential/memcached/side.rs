@@ -2,6 +2,7 @@
 
 use super::super::pair::Broken;
 use super::answer::Answer;
+use super::base64;
 use super::step::{Step, Told};
 use crate::addresses::free_port;
 use anyhow::{Context, Result, ensure};
@@ -58,6 +59,11 @@ impl Side {
         Ok(())
     }
 
+    /// Returns true if its process has ended by itself.
+    pub fn has_ended(&self) -> bool {
+        self.server.is_none()
+    }
+
     fn start(&mut self) -> Result<()> {
         let mut launch = self.launch.clone();
         let port = free_port()?;
@@ -69,9 +75,7 @@ impl Side {
         self.server = Some(server);
         // Numbers of CAS that clients make up are below those that are drawn.
         let writes = format!("set k 0 0 1 noreply\r\n1\r\n{}", "incr k 1 noreply\r\n".repeat(100));
-        self.send(&[writes.into_bytes()])?;
-        self.answers(1)?;
-        Ok(())
+        self.do_quietly(writes.into_bytes())
     }
 
     fn clear(&mut self, keys: &[Vec<u8>]) -> Result<()> {
@@ -79,13 +83,21 @@ impl Side {
         self.told.clear();
         let mut bytes = b"flush_all noreply\r\n".to_vec();
         for key in keys {
-            let name = base64(key);
+            let name = base64::encode(key);
+            // What is no key is answered with an error, which nobody looks at.
             for words in [[&b"md "[..], &name, b" b q\r\n"], [b"md ", &name, b" q\r\n"]] {
                 bytes.extend(words.concat());
             }
+            if !base64::is_needed(key) {
+                bytes.extend([&b"md "[..], key, b" q\r\n"].concat());
+            }
         }
-        self.send(&[bytes])?;
-        self.answers(1)?;
+        self.do_quietly(bytes)
+    }
+
+    fn do_quietly(&mut self, bytes: Vec<u8>) -> Result<()> {
+        self.send(&[Sent { bytes, has_end: true }], "the lines between rounds")?;
+        self.answer(self.marks, "the lines between rounds")?;
         Ok(())
     }
 
@@ -94,16 +106,46 @@ impl Side {
     /// # Errors
     /// If the connection breaks.
     pub fn send_steps(&mut self, steps: &[Step], now: i64) -> Result<(), Broken> {
-        let all: Vec<_> = steps.iter().map(|step| step.encoded(&self.told, now)).collect();
-        self.send(&all)
+        let all: Vec<_> = steps.iter().map(|step| self.sent(step, now)).collect();
+        self.send(&all, &steps[0].name())
     }
 
-    fn send(&mut self, all: &[Vec<u8>]) -> Result<(), Broken> {
+    /// Sends steps, each when the one before is answered, so that no answer that is under way holds
+    /// an item: Memcached changes those otherwise. Returns the answers.
+    ///
+    /// # Errors
+    /// If the connection breaks.
+    pub fn ask(&mut self, steps: &[Step], now: i64) -> Result<Vec<Answer>, Broken> {
+        let all: Vec<_> = steps.iter().map(|step| self.sent(step, now)).collect();
+        let mut answers = Vec::with_capacity(steps.len());
+        for (step, mut sent) in steps.iter().zip(all) {
+            if step.name() == "ms" {
+                // Where a block is bad, Memcached keeps the CAS for whatever is stored next.
+                sent.bytes.extend_from_slice(b"set ~~ 0 0 1 noreply\r\n1\r\n");
+            }
+            self.send(&[sent], &step.name())?;
+            let answer = self.answer(self.marks, &step.name())?;
+            let is_closed = answer.is_closed;
+            answers.push(answer);
+            if is_closed {
+                break;
+            }
+        }
+        Ok(answers)
+    }
+
+    fn sent(&self, step: &Step, now: i64) -> Sent {
+        Sent { bytes: step.encoded(&self.told, now), has_end: !step.end.is_empty() }
+    }
+
+    fn send(&mut self, all: &[Sent], name: &str) -> Result<(), Broken> {
         let mut bytes = Vec::new();
         for one in all {
             self.marks += 1;
-            bytes.extend_from_slice(one);
-            bytes.extend_from_slice(format!("mg ~ O{}\r\n", self.marks).as_bytes());
+            bytes.extend_from_slice(&one.bytes);
+            if one.has_end {
+                bytes.extend_from_slice(format!("mg ~ O{}\r\n", self.marks).as_bytes());
+            }
         }
         // Some lines come in two pieces.
         let cut = if self.marks.is_multiple_of(3) { bytes.len() / 3 } else { 0 };
@@ -117,31 +159,39 @@ impl Side {
             }
             Ok(())
         });
-        sent.map_err(|error| self.broken(&error))
+        sent.map_err(|error| self.broken(&error, name))
     }
 
-    /// Waits for the answers to what was sent last, in so many pieces. Behind the end of the
-    /// connection there are none.
+    /// Waits for the answers to the steps that were sent last. Behind the end of the connection
+    /// there are none.
     ///
     /// # Errors
     /// If no answer comes.
-    pub fn answers(&mut self, count: usize) -> Result<Vec<Answer>, Broken> {
-        let mut answers = Vec::with_capacity(count);
-        for number in 0..count as u64 {
-            let mark = format!("EN O{}", self.marks - (count as u64 - 1 - number));
-            let answer = self.line().and_then(|line| Answer::read(line, mark.as_bytes()));
-            let answer = answer.map_err(|error| self.broken(&error))?;
+    pub fn answers(&mut self, steps: &[Step]) -> Result<Vec<Answer>, Broken> {
+        let first = self.marks + 1 - steps.len() as u64;
+        let mut answers = Vec::with_capacity(steps.len());
+        for (number, step) in (first..).zip(steps) {
+            let answer = self.answer(number, &step.name())?;
             let is_closed = answer.is_closed;
             answers.push(answer);
             if is_closed {
-                self.line = None;
-                if !self.is_alive() {
-                    return Err(self.broken(&anyhow::anyhow!("the connection was closed")));
-                }
                 break;
             }
         }
         Ok(answers)
+    }
+
+    /// Waits for the answer before a mark.
+    fn answer(&mut self, number: u64, name: &str) -> Result<Answer, Broken> {
+        let answer = self.line().and_then(|line| Answer::read(line, &mark(number)));
+        let answer = answer.map_err(|error| self.broken(&error, name))?;
+        if answer.is_closed {
+            self.line = None;
+            if !self.is_alive() {
+                return Err(self.broken(&anyhow::anyhow!("the connection was closed"), name));
+            }
+        }
+        Ok(answer)
     }
 
     fn line(&mut self) -> Result<&mut BufReader<TcpStream>> {
@@ -159,9 +209,10 @@ impl Side {
         TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok()
     }
 
-    /// Returns the failure of a connection; if the server has ended, with its reason.
-    fn broken(&mut self, error: &anyhow::Error) -> Broken {
-        let mut error = format!("{error:#}");
+    /// Returns the failure of a connection that waits for the answer to a command; if the server
+    /// has ended, with its reason.
+    fn broken(&mut self, error: &anyhow::Error, name: &str) -> Broken {
+        let mut error = format!("at {name:?}: {error:#}");
         self.line = None;
         if !self.is_alive() {
             self.server = None;
@@ -171,33 +222,18 @@ impl Side {
     }
 }
 
-/// Returns bytes in base64.
-pub fn base64(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
-            out.push(if at > group.len() { b'=' } else { letter });
-        }
-    }
-    out
+/// Bytes of a step.
+struct Sent {
+    bytes: Vec<u8>,
+    /// True if its last line has an end, so that a mark may follow.
+    has_end: bool,
+}
+
+/// Returns the line that marks the end of an answer.
+fn mark(number: u64) -> Vec<u8> {
+    format!("EN O{number}").into_bytes()
 }
 
 /// Most bytes of an item: twice the largest value that is drawn, with what Memcached counts too.
 pub const ITEM_BYTES_MAX: usize = 2 << 20;
 const PATIENCE: Duration = Duration::from_secs(5);
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_is_filled_up() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foob", "Zm9vYg==")] {
-            assert_eq!(base64(bytes.as_bytes()), text.as_bytes());
-        }
-    }
-}

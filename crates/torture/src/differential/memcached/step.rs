@@ -1,5 +1,6 @@
 //! Lines of Memcached's protocol, with what each server fills into them.
 
+use super::base64;
 use std::collections::HashMap;
 
 /// Last CAS number that a server has told of each key.
@@ -35,8 +36,8 @@ pub struct Step {
     pub key: Vec<u8>,
     /// Words; an empty one gives a further blank.
     pub words: Vec<Word>,
-    /// True if a line feed alone ends it.
-    pub has_short_end: bool,
+    /// Bytes that end the line; none for one that never ends, which servers close.
+    pub end: &'static [u8],
     /// Block behind it.
     pub block: Option<Block>,
 }
@@ -59,12 +60,32 @@ impl Word {
 impl Step {
     /// Creates a line without a block.
     pub fn line(key: &[u8], words: Vec<Word>) -> Step {
-        Step { key: key.to_vec(), words, has_short_end: false, block: None }
+        Step { key: key.to_vec(), words, end: b"\r\n", block: None }
     }
 
     /// Creates a line from its words.
     pub fn of(key: &[u8], words: &[&[u8]]) -> Step {
         Step::line(key, words.iter().map(Word::text).collect())
+    }
+
+    /// Creates a meta command with these flags, whatever bytes the key has, in base64 if it needs it.
+    pub fn meta(name: &[u8], key: &[u8], flags: &[&[u8]]) -> Step {
+        if base64::is_needed(key) {
+            Step::of(key, &[&[name, &base64::encode(key), b"b"], flags].concat())
+        } else {
+            Step::of(key, &[&[name, key], flags].concat())
+        }
+    }
+
+    /// Returns the key that its words name, decoded.
+    pub fn named(&self) -> Option<Vec<u8>> {
+        let words: Vec<_> =
+            self.words.iter().filter(|word| **word != Word::Text(Vec::new())).collect();
+        let at = if matches!(words.first()?.bytes(), b"gat" | b"gats") { 2 } else { 1 };
+        let given = words.get(at)?.bytes();
+        let is_meta = matches!(words[0].bytes(), b"mg" | b"ms" | b"md" | b"ma");
+        let decoded = base64::decode(given).filter(|_| is_meta && self.has_flag("b"));
+        Some(decoded.unwrap_or_else(|| given.to_vec()))
     }
 
     /// Returns the command.
@@ -111,14 +132,22 @@ impl Step {
         match self.words.first().map(Word::bytes) {
             Some(b"md") => self.has_flag("x"),
             Some(b"mg" | b"ma") => self.has_flag("N"),
-            Some(b"ms") => self.has_flag("MA") || self.has_flag("MP"),
+            Some(b"ms") => self.extends(),
             _ => false,
         }
     }
 
-    /// Returns true if the item's number may have lost digits, and get can ask for it.
-    pub fn may_be_shorter(&self) -> bool {
-        self.reckons() && self.key.len() <= KEY_MAX
+    /// Returns true if nothing is left of an item over which it is stored.
+    pub fn replaces(&self) -> bool {
+        match self.words.first().map(Word::bytes) {
+            Some(b"set" | b"add" | b"replace" | b"cas") => true,
+            Some(b"ms") => !self.extends(),
+            _ => false,
+        }
+    }
+
+    fn extends(&self) -> bool {
+        self.has_flag("MA") || self.has_flag("MP")
     }
 
     /// Encodes it for a server that has told these CAS numbers.
@@ -136,7 +165,7 @@ impl Step {
             Word::Time(letter, later) => format!("{letter}{}", now + later).into_bytes(),
         };
         let mut out = self.words.iter().map(word).collect::<Vec<_>>().join(&b' ');
-        out.extend_from_slice(if self.has_short_end { b"\n" } else { b"\r\n" });
+        out.extend_from_slice(self.end);
         if let Some(Block { bytes, end }) = &self.block {
             out.extend_from_slice(bytes);
             out.extend_from_slice(end);
@@ -200,7 +229,7 @@ pub fn shown(line: &[u8]) -> String {
 }
 
 /// Most bytes of a key.
-const KEY_MAX: usize = 250;
+pub const KEY_MAX: usize = 250;
 const RUN_MIN: usize = 100;
 
 #[cfg(test)]

@@ -2,11 +2,16 @@
 
 use super::super::super::generate::Dice;
 use super::super::step::{Step, Word};
+use super::text::LINE_MAX;
 
 /// Harms a line.
 pub fn harm(dice: &mut Dice, step: &mut Step) {
     if step.block.is_some() {
         return harm_block(dice, step);
+    }
+    // Memcached closes long lines that are none of keys, if they come in pieces.
+    if step.words.iter().map(|word| word.bytes().len() + 1).sum::<usize>() > LINE_MAX {
+        return;
     }
     let (len, at) = (step.words.len(), dice.below(step.words.len()));
     match dice.below(9) {
@@ -19,7 +24,7 @@ pub fn harm(dice: &mut Dice, step: &mut Step) {
         5 => step.words.insert(at, Word::text("")),
         6 => step.words.push(Word::text("")),
         7 => step.words.push(junk(dice)),
-        _ => step.has_short_end = true,
+        _ => step.end = b"\n",
     }
 }
 
@@ -43,12 +48,16 @@ fn harm_block(dice: &mut Dice, step: &mut Step) {
         5 => {
             let lengths =
                 ["-1", "x", "", "1x", "2147483646", "2147483648", "4294967296", "-0", "-"];
-            let length = Word::text(dice.pick(&lengths));
-            replace_length(step, length);
+            let length = dice.pick(&lengths);
+            replace_length(step, Word::text(length));
+            if length.is_empty() {
+                // The next word would be the length.
+                step.words.truncate(4);
+            }
         }
         6 => step.words.truncate(2 + dice.below(2)),
         7 => upper(&mut step.words[0]),
-        8 => step.has_short_end = true,
+        8 => step.end = b"\n",
         _ => {
             let at = optional.min(step.words.len());
             step.words.insert(at, junk(dice));

@@ -1,9 +1,9 @@
 //! Meta commands with their flags.
 
 use super::super::super::generate::Dice;
-use super::super::side::base64;
-use super::super::step::{Block, Step, Word};
-use super::words::{amount, expiry, flags, is_plain, one, pick, value};
+use super::super::base64::{encode, is_needed};
+use super::super::step::{Block, KEY_MAX, Step, Word};
+use super::words::{amount, expiry, flags, one, pick, value};
 
 /// Names of the commands.
 pub const NAMES: &[&str] = &["mg", "ms", "md", "ma", "me", "mn"];
@@ -16,13 +16,13 @@ pub fn line(dice: &mut Dice, key: &[u8]) -> Step {
         return Step::of(b"", &[b"mn"]);
     }
     // A key of `me` in base64 is listed.
-    let is_base64 = !is_plain(key) || dice.percent(12);
+    let is_base64 = is_needed(key) || dice.percent(12);
     let (key, is_base64) = match name {
-        "me" | "ma" if !is_plain(key) => (&b"a"[..], false),
+        "me" if is_needed(key) => (&b"a"[..], false),
         "me" => (key, false),
         _ => (key, is_base64),
     };
-    let given = if is_base64 { base64(key) } else { key.to_vec() };
+    let given = if is_base64 { encode(key) } else { key.to_vec() };
     let mut words = vec![Word::text(name), Word::text(given)];
     if name == "me" {
         return Step::line(key, words);
@@ -41,8 +41,12 @@ pub fn line(dice: &mut Dice, key: &[u8]) -> Step {
 
 /// Returns the line that tells all of an item.
 pub fn look(key: &[u8]) -> Step {
-    let given = base64(key);
-    Step::of(key, &[b"mg", &given, b"b", b"k", b"f", b"s", b"t", b"h", b"c", b"v"])
+    let flags = [&b"k"[..], b"f", b"s", b"t", b"h", b"c", b"v"];
+    let given = encode(key);
+    if given.len() > KEY_MAX && !is_needed(key) {
+        return Step::of(key, &[&[&b"mg"[..], key], &flags[..]].concat());
+    }
+    Step::of(key, &[&[&b"mg"[..], &given, b"b"], &flags[..]].concat())
 }
 
 /// Draws letters of flags, hardly any of them twice.

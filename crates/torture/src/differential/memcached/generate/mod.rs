@@ -6,7 +6,10 @@
 //! | `meta.rs` | meta commands |
 //! | `words.rs` | keys, numbers, values, on both sides of every border |
 //! | `harm.rs` | mistakes |
+//! | `borders.rs` | test that both sides of every border come |
 
+#[cfg(test)]
+mod borders;
 mod harm;
 mod meta;
 mod text;
@@ -31,6 +34,9 @@ pub fn round(seed: u64, number: u64) -> Vec<Step> {
         };
         if dice.percent(7) {
             harm::harm(dice, &mut step);
+        }
+        if let Some(key) = step.named() {
+            step.key = key;
         }
         steps.push(step);
     }

@@ -1,8 +1,9 @@
 //! Lines of the text protocol.
 
 use super::super::super::generate::Dice;
-use super::super::step::{Block, Step, Word};
-use super::words::{amount, expiry, flags, is_plain, one, value};
+use super::super::base64::is_needed;
+use super::super::step::{Block, KEY_MAX, Step, Word};
+use super::words::{amount, expiry, flags, one, value};
 
 /// Names of the commands.
 pub const NAMES: &[&str] = &[
@@ -13,7 +14,7 @@ const WEIGHTS: &[u32] = &[9, 10, 4, 3, 12, 5, 4, 7, 6, 10, 4, 5, 8, 6, 1];
 
 /// Draws a line about a key.
 pub fn line(dice: &mut Dice, key: &[u8], keys: &[Vec<u8>]) -> Step {
-    let key = if is_plain(key) { key } else { b"a" };
+    let key = if is_needed(key) { b"a" } else { key };
     let name = NAMES[dice.weighted(WEIGHTS)];
     let start = vec![Word::text(name), Word::text(key)];
     match name {
@@ -54,19 +55,21 @@ fn of_keys(dice: &mut Dice, name: &str, key: &[u8], keys: &[Vec<u8>]) -> Step {
     }
     words.push(Word::text(key));
     let more = if sets_expiry { dice.repeats(20) } else { dice.repeats(70) } - 1;
-    let plain = |key: &&Vec<u8>| is_plain(key) && key.len() < 250;
+    let plain = |key: &&Vec<u8>| !is_needed(key) && key.len() <= KEY_MAX;
     let others: Vec<_> = keys.iter().filter(plain).collect();
     let several: Vec<&[u8]> =
         (0..more).map(|_| if dice.percent(30) { key } else { dice.pick(&others) }).collect();
     words.extend(several.into_iter().map(Word::text));
-    // Longer lines are closed in Memcached, if they come in pieces.
-    let mut left = LINE_MAX;
-    words.retain(|word| {
-        let len = word.bytes().len() + 12;
-        let fits = len <= left;
-        left = left.saturating_sub(len);
-        fits
-    });
+    // Other lines of this length are closed if they come in pieces.
+    if sets_expiry {
+        let mut left = LINE_MAX;
+        words.retain(|word| {
+            let len = word.bytes().len() + 12;
+            let fits = len <= left;
+            left = left.saturating_sub(len);
+            fits
+        });
+    }
     Step::line(key, words)
 }
 
@@ -89,7 +92,7 @@ fn storing(dice: &mut Dice, key: &[u8], start: Vec<Word>, compares: bool) -> Ste
 
 /// Draws a line that is none, or that comes seldom.
 pub fn odd(dice: &mut Dice, key: &[u8]) -> Step {
-    let words: &[&[u8]] = match dice.below(12) {
+    let words: &[&[u8]] = match dice.below(14) {
         0 => &[b"flush_all"],
         1 => &[b"flush_all", b"0"],
         2 => &[b"flush_all", b"noreply"],
@@ -102,9 +105,24 @@ pub fn odd(dice: &mut Dice, key: &[u8]) -> Step {
         8 => &[b"\x81\x01"],
         9 => &[b"unknown", b"a", b"b"],
         10 => &[b"GET", b"/", b"HTTP/1.1"],
+        11 => &[b"flush_all", b"noreply", b"noreply"],
+        12 => return long(dice),
         _ => &[b"mn", b"x"],
     };
     Step::of(key, words)
 }
 
-const LINE_MAX: usize = 1900;
+/// Draws a line as long as one may be that comes in pieces, or a longer one, which is closed before
+/// its end.
+fn long(dice: &mut Dice) -> Step {
+    let line = |len, end| Step { end, ..Step::of(b"", &[&vec![b'l'; len]]) };
+    match dice.percent(50) {
+        true => line(PIECES_MAX - 1, b"\r\n"),
+        false => line(PIECES_MAX + 1 + dice.below(2000), b""),
+    }
+}
+
+/// Most bytes of a line that comes in pieces, without its line feed.
+const PIECES_MAX: usize = 2048;
+/// Most bytes of a line that may be harmed.
+pub const LINE_MAX: usize = 1700;

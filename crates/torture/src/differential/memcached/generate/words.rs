@@ -30,11 +30,6 @@ pub fn keys() -> Vec<Vec<u8>> {
     keys
 }
 
-/// Returns true if a line can name a key as it is.
-pub fn is_plain(key: &[u8]) -> bool {
-    !key.iter().any(|byte| b" \r\n".contains(byte))
-}
-
 /// Draws one of several words.
 pub fn one(dice: &mut Dice, words: &[&str]) -> Word {
     Word::text(dice.pick(words))
