@@ -87,7 +87,6 @@ fn reckon(
     let (mut access, key, _) = call.on_key(KEY);
     let value = access.lookup_value_for_write(&key);
     let before = Before::of(value);
-    let was_fetched = value.is_some_and(|it| it.is_fetched());
     let text = value.and_then(|it| it.string().ok());
     let text = text.as_ref().and_then(|it| it.as_slice()).filter(|it| !it.is_empty());
     let stored = text.map(number::stored);
@@ -114,17 +113,7 @@ fn reckon(
         false => stored.wrapping_add(flags.delta),
     };
     let text = number.format_unsigned(result);
-    let encoding = Encoding::of_new(text);
-    match before.attributes.filter(|_| flags.new_cas.is_some()) {
-        None => access.change_string(&key, text, encoding)?,
-        Some(attributes) => {
-            let attributes = Attributes { cas: given(flags.new_cas), ..attributes };
-            access.set_string_with(&key, text, encoding, Expiry::Keep, attributes)?;
-            if was_fetched {
-                access.note_fetched(&key);
-            }
-        }
-    }
+    change(&mut access, &key, text, before, flags)?;
     access.report_changes(1, INCRBY, &key);
     effects::set_with_attributes(&mut access, &key, text, Expiry::Keep);
     hits.add(1);
@@ -132,6 +121,26 @@ fn reckon(
         set_expiry(&mut access, &key, expiry)?;
     }
     Ok(Ok((result, Deadlines::new(now, before.deadline, None, expiry))))
+}
+
+/// Gives an item another number, perhaps with a given CAS.
+fn change(
+    access: &mut Access<'_>,
+    key: &Key<'_>,
+    text: &[u8],
+    before: Before,
+    flags: &ArithmeticFlags<'_>,
+) -> Result<(), Refusal> {
+    let encoding = Encoding::of_new(text);
+    let Some(attributes) = before.attributes.filter(|_| flags.new_cas.is_some()) else {
+        return Ok(access.change_string(key, text, encoding)?);
+    };
+    let attributes = Attributes { cas: given(flags.new_cas), ..attributes };
+    access.set_string_with(key, text, encoding, Expiry::Keep, attributes)?;
+    if before.is_fetched {
+        access.note_fetched(key);
+    }
+    Ok(())
 }
 
 /// Makes an item of the number to begin with.

@@ -61,6 +61,7 @@ pub(super) struct Before {
     /// Of an item.
     pub(super) attributes: Option<Attributes>,
     pub(super) deadline: Option<Millis>,
+    pub(super) is_fetched: bool,
 }
 
 impl Before {
@@ -70,6 +71,7 @@ impl Before {
             is_there: value.is_some(),
             attributes: item.map(|it| it.attributes()),
             deadline: item.and_then(|it| it.deadline()),
+            is_fetched: item.is_some_and(|it| it.is_fetched()),
         }
     }
 

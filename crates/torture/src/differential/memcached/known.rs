@@ -160,7 +160,7 @@ const KNOWN: &[Known] = &[
         }),
     },
     Known {
-        reason: "an item that is made without a block, emptied or extended, or whose number Memcached \
+        reason: "an item made without a block, emptied or extended, or whose number Memcached \
                  puts elsewhere, knows of its key in base64",
         only_the_answer: true,
         rule: Rule::Line(|seen, one, other| {
@@ -339,3 +339,54 @@ const RELATIVE_MAX: i64 = 2_592_000;
 const LONG_AGO: i64 = 1_500_000_000;
 /// Bytes of a value which Memcached may keep in several pieces.
 const LARGE: usize = 500_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(text: &str) -> Answer {
+        let text = format!("{text}\r\nMN\r\n");
+        Answer::read(&mut text.as_bytes(), b"MN").expect("an answer")
+    }
+
+    /// Returns how many entries explain a difference.
+    fn found(line: &str, past: Past, varve: &str, peer: &str) -> usize {
+        let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
+        let (step, look) = (Step::of(b"foo", &words), Look::default());
+        let (varve, peer) = (answer(varve), answer(peer));
+        let seen = Seen { step: &step, varve: &varve, peer: &peer, past, look };
+        find(&seen, &mut Numbers::default()).len()
+    }
+
+    #[test]
+    fn blanks_are_accepted_behind_a_number_that_has_just_stayed() {
+        let stays = Past { stays: true, ..Past::default() };
+        let (short, padded) = ("VALUE foo 0 1\r\n9", "VALUE foo 0 2\r\n9 ");
+        assert_eq!(found("get foo", stays, short, padded), 1);
+        assert_eq!(found("get foo", Past::default(), short, padded), 0);
+        assert_eq!(found("get foo", stays, padded, short), 0);
+        assert_eq!(found("get foo", stays, short, "VALUE foo 0 2\r\n8 "), 0);
+        assert_eq!(found("get foo", stays, short, "VALUE foo 5 2\r\n9 "), 0);
+    }
+
+    #[test]
+    fn marks_are_accepted_where_the_number_was_moved() {
+        let moved = Past { moved: true, ..Past::default() };
+        assert_eq!(found("mg foo f", moved, "HD f5 X W", "HD f5"), 1);
+        assert_eq!(found("mg foo f", moved, "HD f5 X W", "HD f6"), 0);
+        assert_eq!(found("mg foo f", moved, "HD f5", "HD f5 X W"), 0);
+        assert_eq!(found("mg foo f", Past::default(), "HD f5 X W", "HD f5"), 0);
+        assert_eq!(found("mg foo h", moved, "HD h1", "HD h0"), 1);
+        assert_eq!(found("mg foo h", moved, "HD h0", "HD h1"), 0);
+    }
+
+    #[test]
+    fn several_entries_explain_a_line_together() {
+        let emptied = Past { emptied: true, ..Past::default() };
+        let (varve, peer) = ("HD t0 kZm9v b f5 W", "HD t4294967234 kfoo f5 W");
+        assert_eq!(found("mg foo N-1 t k f", emptied, varve, peer), 2);
+        assert_eq!(found("mg foo N100 t k f", emptied, varve, peer), 0);
+        assert_eq!(found("mg foo N-1 t k f", Past::default(), varve, peer), 0);
+        assert_eq!(found("mg foo N-1 t k f", emptied, "HD t0 kZm9v b f6 W", peer), 0);
+    }
+}

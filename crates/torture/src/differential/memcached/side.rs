@@ -8,7 +8,7 @@ use crate::addresses::free_port;
 use anyhow::{Context, Result, ensure};
 use bench::servers::{Kind, Launch, Peers, Program, Server};
 use std::io::ErrorKind::WouldBlock;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ impl Side {
         Ok(())
     }
 
-    /// Returns true if its process has ended by itself.
+    /// Returns true if it serves nobody any more.
     pub fn has_ended(&self) -> bool {
         self.server.is_none()
     }
@@ -196,17 +196,28 @@ impl Side {
 
     fn line(&mut self) -> Result<&mut BufReader<TcpStream>> {
         if self.line.is_none() {
-            let socket = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
-            socket.set_read_timeout(Some(PATIENCE))?;
-            socket.set_write_timeout(Some(PATIENCE))?;
-            socket.set_nodelay(true)?;
-            self.line = Some(BufReader::with_capacity(64 << 10, socket));
+            self.line = Some(BufReader::with_capacity(64 << 10, self.connect()?));
         }
         self.line.as_mut().context("a connection")
     }
 
+    /// Returns true if another connection is served. That it is accepted is not enough: the system
+    /// does that for a process which is ending.
     fn is_alive(&self) -> bool {
-        TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok()
+        let served = || -> Result<()> {
+            let mut socket = self.connect()?;
+            socket.write_all(b"mn\r\n")?;
+            Ok(socket.read_exact(&mut [0; 4])?)
+        };
+        served().is_ok()
+    }
+
+    fn connect(&self) -> Result<TcpStream> {
+        let socket = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.set_nodelay(true)?;
+        Ok(socket)
     }
 
     /// Returns the failure of a connection that waits for the answer to a command; if the server

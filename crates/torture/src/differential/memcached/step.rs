@@ -68,7 +68,7 @@ impl Step {
         Step::line(key, words.iter().map(Word::text).collect())
     }
 
-    /// Creates a meta command with these flags, whatever bytes the key has, in base64 if it needs it.
+    /// Creates a meta command with these flags, and the key in base64 if it needs that.
     pub fn meta(name: &[u8], key: &[u8], flags: &[&[u8]]) -> Step {
         if base64::is_needed(key) {
             Step::of(key, &[&[name, &base64::encode(key), b"b"], flags].concat())
