@@ -24,6 +24,8 @@ pub struct Side {
     marks: u64,
     /// CAS numbers that it told.
     pub told: Told,
+    /// Keys that may have items.
+    keys: Vec<Vec<u8>>,
 }
 
 impl Side {
@@ -41,8 +43,8 @@ impl Side {
     }
 
     fn of(name: &'static str, program: Program, launch: Launch) -> Side {
-        let (server, line) = (None, None);
-        Side { name, program, launch, server, port: 0, line, marks: 0, told: Told::new() }
+        let (server, line, keys) = (None, None, Vec::new());
+        Side { name, program, launch, server, port: 0, line, marks: 0, told: Told::new(), keys }
     }
 
     /// Removes all items of these keys, behind a new connection.
@@ -50,11 +52,11 @@ impl Side {
     /// # Errors
     /// If the server cannot be started.
     pub fn renew(&mut self, keys: &[Vec<u8>]) -> Result<()> {
-        self.line = None;
-        if self.clear(keys).is_err() {
+        (self.line, self.keys) = (None, keys.to_vec());
+        if self.clear().is_err() {
             self.server = None;
             self.start()?;
-            self.clear(keys)?;
+            self.clear()?;
         }
         Ok(())
     }
@@ -75,16 +77,21 @@ impl Side {
         self.server = Some(server);
         // Numbers of CAS that clients make up are below those that are drawn.
         let writes = format!("set k 0 0 1 noreply\r\n1\r\n{}", "incr k 1 noreply\r\n".repeat(100));
-        self.do_quietly(writes.into_bytes())
+        Ok(self.do_quietly(writes.into_bytes())?)
     }
 
-    fn clear(&mut self, keys: &[Vec<u8>]) -> Result<()> {
+    fn clear(&mut self) -> Result<()> {
         ensure!(self.server.is_some(), "not started");
         self.told.clear();
+        Ok(self.remove_all()?)
+    }
+
+    /// Removes all items, whatever answers that gives. It takes more than a flush_all: Memcached
+    /// leaves items that are in use at that moment.
+    fn remove_all(&mut self) -> Result<(), Broken> {
         let mut bytes = b"flush_all noreply\r\n".to_vec();
-        for key in keys {
+        for key in &self.keys {
             let name = base64::encode(key);
-            // What is no key is answered with an error, which nobody looks at.
             for words in [[&b"md "[..], &name, b" b q\r\n"], [b"md ", &name, b" q\r\n"]] {
                 bytes.extend(words.concat());
             }
@@ -95,7 +102,7 @@ impl Side {
         self.do_quietly(bytes)
     }
 
-    fn do_quietly(&mut self, bytes: Vec<u8>) -> Result<()> {
+    fn do_quietly(&mut self, bytes: Vec<u8>) -> Result<(), Broken> {
         self.send(&[Sent { bytes, has_end: true }], "the lines between rounds")?;
         self.answer(self.marks, "the lines between rounds")?;
         Ok(())
@@ -129,6 +136,9 @@ impl Side {
             answers.push(answer);
             if is_closed {
                 break;
+            }
+            if step.flushes() {
+                self.remove_all()?;
             }
         }
         Ok(answers)

@@ -122,6 +122,14 @@ impl Step {
         self.has_long_key() || self.words.iter().any(closes)
     }
 
+    /// Returns true if all items go at once.
+    pub fn flushes(&self) -> bool {
+        let words: Vec<_> =
+            self.words.iter().map(Word::bytes).filter(|word| !word.is_empty()).collect();
+        let words = words.strip_suffix(&[&b"noreply"[..]]).unwrap_or(&words);
+        matches!(words, [b"flush_all"] | [b"flush_all", b"0" | b"-1", ..])
+    }
+
     /// Returns true if it may change an item's number.
     pub fn reckons(&self) -> bool {
         matches!(self.words.first().map(Word::bytes), Some(b"incr" | b"decr" | b"ma"))
@@ -235,6 +243,20 @@ const RUN_MIN: usize = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn some_lines_flush() {
+        let flushes = |line: &str| {
+            let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
+            Step::of(b"", &words).flushes()
+        };
+        for line in ["flush_all", " flush_all noreply", "flush_all 0", "flush_all -1 x noreply"] {
+            assert!(flushes(line), "{line:?}");
+        }
+        for line in ["flush_all noreply noreply", "flush_all x", "FLUSH_ALL", "get flush_all"] {
+            assert!(!flushes(line), "{line:?}");
+        }
+    }
 
     #[test]
     fn each_server_gets_the_numbers_that_it_told() {

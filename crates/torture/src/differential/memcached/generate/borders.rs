@@ -68,6 +68,10 @@ const LINES: &[Comes] = &[
     ("leading blank", |step| step.words.len() > 1 && step.words[0].bytes().is_empty()),
     ("last word of a browser", |step| step.words.last() == Some(&Word::text("HTTP/1.1"))),
     ("last word noreply", |step| step.words.last() == Some(&Word::text("noreply"))),
+    ("flush_all with a delay", |step| is(step, &["flush_all"]) && has(step, 1, "1000")),
+    ("cache_memlimit that is too small", |step| is(step, &["cache_memlimit"]) && has(step, 1, "1")),
+    ("verbosity", |step| is(step, &["verbosity"]) && has(step, 1, "0")),
+    ("stats", |step| is(step, &["stats"])),
     ("flush_all noreply noreply", |step| {
         is(step, &["flush_all"]) && has(step, 1, "noreply") && has(step, 2, "noreply")
     }),

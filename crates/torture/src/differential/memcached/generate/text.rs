@@ -92,7 +92,7 @@ fn storing(dice: &mut Dice, key: &[u8], start: Vec<Word>, compares: bool) -> Ste
 
 /// Draws a line that is none, or that comes seldom.
 pub fn odd(dice: &mut Dice, key: &[u8]) -> Step {
-    let words: &[&[u8]] = match dice.below(14) {
+    let words: &[&[u8]] = match dice.below(24) {
         0 => &[b"flush_all"],
         1 => &[b"flush_all", b"0"],
         2 => &[b"flush_all", b"noreply"],
@@ -107,6 +107,16 @@ pub fn odd(dice: &mut Dice, key: &[u8]) -> Step {
         10 => &[b"GET", b"/", b"HTTP/1.1"],
         11 => &[b"flush_all", b"noreply", b"noreply"],
         12 => return long(dice),
+        13 => &[b"flush_all", b"1000"],
+        14 => &[b"flush_all", b"x"],
+        15 => &[b"verbosity", b"0"],
+        16 => &[b"verbosity"],
+        17 => &[b"cache_memlimit", b"1"],
+        18 => &[b"cache_memlimit", b"x"],
+        19 => &[b"stats", b"reset"],
+        20 => &[b"stats", b"sizes"],
+        21 => &[b"stats", b"none"],
+        22 => &[b"lru_crawler", b"x"],
         _ => &[b"mn", b"x"],
     };
     Step::of(key, words)
