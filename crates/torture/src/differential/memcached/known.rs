@@ -49,7 +49,7 @@ pub struct Past {
 impl Past {
     /// Keeps what a step does that Varve answers so.
     pub fn note(&mut self, step: &Step, varve: &Answer, look: Look) {
-        let first = varve.units.first().map(|unit| unit.line.as_slice()).unwrap_or_default();
+        let first = line_of(varve);
         let is_stored = first.starts_with(b"STORED") || first.starts_with(b"HD");
         if step.replaces() && is_stored {
             let blank = |it: &Block| it.bytes.iter().all(|byte| b" \t\n\x0b\x0c\r".contains(byte));
@@ -253,8 +253,8 @@ const KNOWN: &[Known] = &[
         reason: "blanks alone are no number: Memcached reads on in what was there before",
         only_the_answer: false,
         rule: Rule::Answer(|seen| {
-            let is_listed = |(one, other): (&[u8], &[u8])| one == NON_NUMERIC && is_number(other);
-            seen.step.reckons() && seen.past.is_blank && seen.lines().is_some_and(is_listed)
+            let is_listed = line_of(seen.varve) == NON_NUMERIC && is_done(line_of(seen.peer));
+            seen.step.reckons() && seen.past.is_blank && is_listed
         }),
     },
     Known {
@@ -275,18 +275,18 @@ const KNOWN: &[Known] = &[
         reason: "a value near 512 KiB may be a number, as it is in one piece",
         only_the_answer: false,
         rule: Rule::Answer(|seen| {
-            let is_listed = |(one, other): (&[u8], &[u8])| {
-                (one.starts_with(b"EX") || is_number(one)) && other == NON_NUMERIC
-            };
-            seen.step.reckons() && seen.past.is_large && seen.lines().is_some_and(is_listed)
+            let line = line_of(seen.varve);
+            let is_read = line.starts_with(b"EX") || is_done(line);
+            let is_listed = is_read && line_of(seen.peer) == NON_NUMERIC;
+            seen.step.reckons() && seen.past.is_large && is_listed
         }),
     },
     Known {
-        reason: "a value near 512 KiB may be a number: nothing is answered",
+        reason: "a value near 512 KiB may be a number, and blanks are none: nothing is answered",
         only_the_answer: false,
         rule: Rule::Silent(|seen| {
             let is_silent = seen.varve.units.is_empty() && seen.peer.units.is_empty();
-            seen.step.reckons() && seen.past.is_large && is_silent
+            seen.step.reckons() && (seen.past.is_large || seen.past.is_blank) && is_silent
         }),
     },
 ];
@@ -295,10 +295,15 @@ const KNOWN: &[Known] = &[
 const OPAQUE_TOO_LONG: &[u8] = b"CLIENT_ERROR opaque token too long";
 const NON_NUMERIC: &[u8] = b"CLIENT_ERROR cannot increment or decrement non-numeric value";
 
-/// Returns true if a line answers that a number was changed.
-fn is_number(line: &[u8]) -> bool {
+/// Returns the first line of an answer; an empty one if there is none.
+fn line_of(answer: &Answer) -> &[u8] {
+    answer.units.first().map(|unit| unit.line.as_slice()).unwrap_or_default()
+}
+
+/// Returns true if a line answers that a number was changed; none does so where that is asked for.
+fn is_done(line: &[u8]) -> bool {
     let is_meta = line.starts_with(b"HD") || line.starts_with(b"VA ");
-    is_meta || !line.is_empty() && line.iter().all(u8::is_ascii_digit)
+    is_meta || line.iter().all(u8::is_ascii_digit)
 }
 
 fn words(unit: &Unit) -> Vec<Vec<u8>> {
@@ -378,6 +383,17 @@ mod tests {
         assert_eq!(found("mg foo f", Past::default(), "HD f5 X W", "HD f5"), 0);
         assert_eq!(found("mg foo h", moved, "HD h1", "HD h0"), 1);
         assert_eq!(found("mg foo h", moved, "HD h0", "HD h1"), 0);
+    }
+
+    #[test]
+    fn a_large_value_may_be_a_number() {
+        let large = Past { is_large: true, ..Past::default() };
+        let error = "CLIENT_ERROR cannot increment or decrement non-numeric value";
+        for varve in ["EX", "EX kfoo", "HD", "VA 1\r\n8"] {
+            assert_eq!(found("ma foo C5 v", large, varve, error), 1, "{varve:?}");
+            assert_eq!(found("ma foo C5 v", Past::default(), varve, error), 0, "{varve:?}");
+            assert_eq!(found("ma foo C5 v", large, error, varve), 0, "{varve:?}");
+        }
     }
 
     #[test]
