@@ -1,6 +1,6 @@
 //! Any commands of both fronts on one store: each answer is that of a model, which knows of each
-//! item its value, flags, CAS and deadline, and whether it is stale, won, fetched, and its key given
-//! in base64.
+//! item its value, flags, CAS and deadline, and whether it is stale, won, fetched, and named in
+//! base64.
 #![no_main]
 
 #[path = "fronts/meta.rs"]

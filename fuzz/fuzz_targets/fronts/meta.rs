@@ -227,9 +227,6 @@ impl World {
         let result = reckoned(stored, delta, is_decrement);
         item.value = result.to_string().into_bytes();
         item.cas = common.new_cas();
-        if item.cas.is_some() {
-            item.is_fetched = false;
-        }
         let last = expiry.unwrap_or(Some(item.deadline));
         self.model.set_expiry(key, last);
         self.reckoned(answer, common, result, left(now, last));
