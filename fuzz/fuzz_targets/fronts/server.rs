@@ -23,6 +23,8 @@ use wire::{Reply, Span};
 pub struct Server {
     pub instance: Arc<Instance>,
     thread: ThreadContext,
+    /// Of snapshots, once there was one.
+    pub saver: Option<ThreadContext>,
     statistics: Arc<WorkerStatistics>,
     session: Session,
     pub now: Millis,
@@ -53,7 +55,8 @@ impl Server {
         let instance = Arc::new(instance);
         let statistics = instance.statistics.worker();
         let session = Session::new(client(&instance), true);
-        Server { instance, thread, statistics, session, now, receives_apart: false }
+        let (saver, receives_apart) = (None, false);
+        Server { instance, thread, saver, statistics, session, now, receives_apart }
     }
 
     /// Sends a request of RESP.
@@ -154,6 +157,7 @@ impl Server {
         store.enter(thread);
         store.flush(thread, Flush::All);
         while store.free_some(thread, usize::MAX) {}
+        while store.heap().return_some(0) {}
         store.leave(thread);
     }
 

@@ -12,7 +12,8 @@ impl World {
     pub fn snapshot_during(&mut self, steps: u8, work: impl FnOnce(&mut World)) {
         let (instance, now) = (Arc::clone(&self.server.instance), self.now());
         let store: &Store = &instance.store;
-        let mut saver = store.thread_context().expect("a thread");
+        let saver = self.server.saver.take();
+        let mut saver = saver.unwrap_or_else(|| store.thread_context().expect("a thread"));
         let mut expected = self.model.items(now);
         let mut cut = store.cut(&mut saver, now, || ()).expect("there is no other snapshot");
         let mut take_all = |most: usize| {
@@ -48,5 +49,7 @@ impl World {
         work(self);
         take_all(usize::MAX);
         assert!(expected.is_empty(), "{} are missing", expected.len());
+        drop(cut);
+        self.server.saver = Some(saver);
     }
 }
