@@ -7,7 +7,7 @@ use command::{Call, Outcome, Unanswered};
 use memcached::reply;
 use session::{MemcachedCounts, Refusal};
 use smallvec::SmallVec;
-use store::{Attributes, Key, Kind, LOCKS_AHEAD, WINDOW};
+use store::{Attributes, Fault, Key, Kind, LOCKS_AHEAD, NoSpace, WINDOW};
 use text::IntegerText;
 
 pub fn get(call: &mut Call<'_>) -> Outcome {
@@ -66,7 +66,7 @@ fn touch<'c>(call: &mut Call<'c>, key: Key<'c>, number: i32) -> Outcome {
     Ok(())
 }
 
-/// Answers with the item of a key, if there is one, and counts it. Returns true if there is.
+/// Looks a key up, answers with its item, and counts it. Returns true if there is one.
 fn item<'c>(
     call: &mut Call<'c>,
     key: Key<'c>,
@@ -76,7 +76,7 @@ fn item<'c>(
     if with_cas {
         make_room_for_cas(call, key)?;
     }
-    let has_item = write_item(call, key, with_cas).is_some();
+    let has_item = write_item(call, key, with_cas)?;
     count_found(counts, has_item, is_touched);
     if !has_item && !is_touched {
         let has_expired = call.thread.expired() != expired;
@@ -96,12 +96,18 @@ pub(super) fn count_found(counts: &MemcachedCounts, has_item: bool, is_touched: 
     count.add(1);
 }
 
-fn write_item<'c>(call: &mut Call<'c>, key: Key<'c>, with_cas: bool) -> Option<()> {
+/// Answers with the item of a key, if there is one. Returns true if there is.
+fn write_item<'c>(call: &mut Call<'c>, key: Key<'c>, with_cas: bool) -> Result<bool, Refusal> {
     let (mut access, out) = call.on(key);
-    let cas = if with_cas { access.draw_cas(&key).ok().flatten() } else { None };
-    let value = access.read_value(&key)?;
+    let cas = match with_cas.then(|| access.draw_cas(&key)) {
+        // Others have taken the room for it meanwhile: a line without the number is none.
+        Some(Err(Fault::NoSpace)) => return Err(NoSpace.into()),
+        Some(Ok(cas)) => cas,
+        None | Some(Err(Fault::WrongKind)) => None,
+    };
+    let Some(value) = access.read_value(&key) else { return Ok(false) };
     let (Attributes { flags, .. }, is_fetched) = (value.attributes(), value.is_fetched());
-    let string = value.string().ok()?;
+    let Ok(string) = value.string() else { return Ok(false) };
     let mut numbers = [IntegerText::new(), IntegerText::new(), IntegerText::new()];
     let [flag_text, len_text, cas_text] = &mut numbers;
     let flag_text = flag_text.format_unsigned(flags.into());
@@ -123,7 +129,7 @@ fn write_item<'c>(call: &mut Call<'c>, key: Key<'c>, with_cas: bool) -> Option<(
     if !is_fetched {
         access.note_fetched(&key);
     }
-    Some(())
+    Ok(true)
 }
 
 /// Makes room for a CAS of the item, before its lock is taken to draw it.
