@@ -193,7 +193,7 @@ mod tests {
                 ("ACL SETUSER x on nopass %W~* +@all", "+OK"),
                 (
                     "ACL DRYRUN x VARVE.ATTRIBUTES k",
-                    "$62 User x has no permissions to access the 'k' key",
+                    "$47 User x has no permissions to access the 'k' key",
                 ),
             ],
         );
