@@ -112,12 +112,16 @@ class Server:
         """The exit status of a process that ends by itself."""
         return self.process.wait(PATIENCE)
 
-    def resident_mib(self, field="VmRSS"):
+    def resident_kib(self, field="VmRSS"):
         """Resident memory of the process."""
         for line in pathlib.Path("/proc/%d/status" % self.process.pid).read_text().splitlines():
             if line.startswith(field + ":"):
-                return int(line.split()[1]) // 1024
+                return int(line.split()[1])
         return 0
+
+    def resident_mib(self, field="VmRSS"):
+        """The same in whole megabytes, rounded down."""
+        return self.resident_kib(field) // 1024
 
     def resident_peak_mib(self):
         """The most resident memory that the process ever had."""

@@ -150,15 +150,15 @@ fn entry(call: &Call<'_>, value: u64, now: Millis) -> Entry {
 /// Bytes of a request, with the argument that was received apart and the parts before it.
 fn request_bytes(call: &Call<'_>) -> u64 {
     let apart = call.session.apart.as_ref().map_or(0, |apart| apart.len);
-    let before = call.session.parts.as_ref().map_or(0, |parts| parts.request_bytes);
-    let line = call.session.line.map(|line| line.request.consumed);
+    let before = call.session.line.parts().map_or(0, |parts| parts.request_bytes);
+    let line = call.session.line.get().map(|line| line.request.consumed);
     (line.unwrap_or_else(|| call.args.request_bytes()) + apart) as u64 + before
 }
 
 /// Returns the arguments as they are kept: few, short and without secrets.
 fn kept(call: &Call<'_>) -> Vec<Vec<u8>> {
-    if let Some(parts) = &call.session.parts {
-        let left_out = call.session.line.map_or(0, |line| line.words_left_out());
+    if let Some(parts) = call.session.line.parts().filter(|parts| parts.words > 0) {
+        let left_out = call.session.line.get().map_or(0, |line| line.words_left_out());
         let all = parts.words + call.args.len() - left_out;
         let first = parts.first_words().take(ARGUMENTS_MAX - 1);
         return with_number_of_more(first.map(|word| truncated(word, word.len())).collect(), all);

@@ -62,7 +62,7 @@ pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
             call.reply.truncate(mark);
             reply_with(call, &refusal);
             call.statistics.commands[call.row.id].failed.add(1);
-            let is_part = call.session.line.is_some_and(|line| !line.is_whole());
+            let is_part = call.session.line.get().is_some_and(|line| !line.is_whole());
             if is_part { Execution::Part } else { Execution::Done }
         }
     }
@@ -71,7 +71,7 @@ pub fn finish(call: &mut Call<'_>, outcome: Outcome, mark: Mark) -> Execution {
 /// Writes a refusal as the reply and counts it.
 #[cold]
 pub fn reply_with(call: &mut Call<'_>, refusal: &Refusal) {
-    match call.session.line {
+    match call.session.line.get() {
         Some(line) => answer_line(call, &line, refusal),
         None => call.reply.error(refusal.text()),
     }
@@ -81,7 +81,7 @@ pub fn reply_with(call: &mut Call<'_>, refusal: &Refusal) {
 
 /// Answers a line of Memcached's protocol, of which no later part says anything then.
 fn answer_line(call: &mut Call<'_>, line: &Line, refusal: &Refusal) {
-    call.session.is_line_refused = !line.request.is_last;
+    call.session.line.refuse();
     if refusal.code() == OUT_OF_MEMORY && line.request.is_first {
         call.statistics.memcached.no_memory.add(1);
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// line does, though these words were left out of it.
 pub fn words_shown<'c>(call: &Call<'c>) -> impl Iterator<Item = Cow<'c, [u8]>> {
     let secrets = (call.row.spec.secrets)(&call.args);
-    let part = call.session.line.filter(|line| !line.request.is_first);
+    let part = call.session.line.get().filter(|line| !line.request.is_first);
     let before_keys = part.and_then(|part| part.request.command.words_before_keys());
     call.args.from(0).enumerate().map(move |(at, word)| match (part, before_keys) {
         (Some(part), Some(before)) if at < before => match at {

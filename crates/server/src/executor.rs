@@ -246,7 +246,7 @@ impl Executor {
                 break;
             }
             if let Some(line) = batch.line(part, at) {
-                connection.session.line = Some(line);
+                connection.session.line.set(line);
             }
             let mark = self.replies.len();
             let execution = self.call(connection, request, args, (granted, now));
@@ -380,7 +380,7 @@ impl Executor {
         connection.front.go_back(again);
         if self.slice_nanos == 0 && connection.life == Life::Serving {
             connection.life = Life::SliceOver;
-            if connection.session.line.is_some() {
+            if connection.session.line.get().is_some() {
                 self.statistics.memcached.yields.add(1);
             }
         }
@@ -579,6 +579,6 @@ fn drop_unwanted(
         replies.truncate(mark);
     }
     let session = &mut connection.session;
-    replies.append(&mut session.behind_exec);
+    session.behind_exec.move_behind(replies);
     session.takes_reply();
 }

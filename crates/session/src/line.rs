@@ -11,7 +11,70 @@ pub struct Line {
     pub refusal: Option<Refusal>,
 }
 
-/// What the parts of a line of keys have taken so far, as the line is counted as one command.
+/// The line at work of a client; none of one that speaks RESP, for which this is one pointer.
+#[derive(Debug, Default)]
+pub struct CurrentLine(Option<Box<AtWork>>);
+
+#[derive(Debug)]
+struct AtWork {
+    line: Line,
+    /// True if a part of it was refused.
+    is_refused: bool,
+    parts: Option<LineParts>,
+}
+
+impl CurrentLine {
+    /// Returns what is known of it.
+    #[inline]
+    pub fn get(&self) -> Option<Line> {
+        self.0.as_ref().map(|it| it.line)
+    }
+
+    /// Begins with the next line, or the next part of one.
+    #[inline]
+    pub fn set(&mut self, line: Line) {
+        match &mut self.0 {
+            Some(at_work) => at_work.line = line,
+            None => self.0 = Some(Box::new(AtWork { line, is_refused: false, parts: None })),
+        }
+    }
+
+    /// Notes that the next request is no line.
+    pub fn forget(&mut self) {
+        self.0 = None;
+    }
+
+    /// Returns what is kept between its parts, if it has several and was let in.
+    pub fn parts(&self) -> Option<&LineParts> {
+        self.0.as_ref()?.parts.as_ref()
+    }
+
+    /// Returns that for a change; `None` without a line.
+    pub fn parts_mut(&mut self) -> Option<&mut Option<LineParts>> {
+        self.0.as_mut().map(|at_work| &mut at_work.parts)
+    }
+
+    /// Notes that it was refused, or a part of it: parts behind that do nothing.
+    pub fn refuse(&mut self) {
+        if let Some(at_work) = &mut self.0 {
+            at_work.is_refused = !at_work.line.request.is_last;
+        }
+    }
+
+    /// Returns true if a part of it was refused before: what is behind that does nothing, and is
+    /// not refused once more. To be called once for each part.
+    pub fn is_refused(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|at_work| {
+            let request = at_work.line.request;
+            let is_refused = !request.is_first && at_work.is_refused;
+            at_work.is_refused = is_refused && !request.is_last;
+            is_refused
+        })
+    }
+}
+
+/// What is kept between the parts of a line: of one of keys what they have taken so far, as it is
+/// counted as one command, and of a dump where that goes on.
 #[derive(Clone, Debug, Default)]
 pub struct LineParts {
     /// Nanoseconds.
@@ -22,6 +85,8 @@ pub struct LineParts {
     pub request_bytes: u64,
     /// Words of the line, without those of the part at work.
     pub words: usize,
+    /// Where the walk over keys of a dump goes on.
+    pub walked_to: u64,
     /// The first words, with a blank behind each.
     first_words: Vec<u8>,
 }
@@ -36,6 +101,11 @@ impl LineParts {
             first_words.push(b' ');
         }
         LineParts { first_words, ..LineParts::default() }
+    }
+
+    /// Returns what is kept of a dump whose walk over keys goes on there.
+    pub fn of_walk(walked_to: u64) -> LineParts {
+        LineParts { walked_to, ..LineParts::default() }
     }
 
     /// Returns the first words.

@@ -5,9 +5,10 @@ use crate::access_modes::AccessModes;
 use crate::apart::Apart;
 use crate::args::Args;
 use crate::client::{Client, ClientFlags, NEVER_QUEUED};
-use crate::line::{Line, LineParts};
+use crate::line::CurrentLine;
 use crate::needs::Needs;
 use crate::pubsub::{Subscriptions, Topic};
+use crate::rare_bytes::RareBytes;
 use crate::replicas::StreamRequest;
 use crate::tracking::OwnTracking;
 use crate::transaction::{Queue, Watches, Watching};
@@ -73,7 +74,7 @@ pub struct Session {
     /// How it is notified of keys that change.
     pub tracking: Option<Box<OwnTracking>>,
     /// What commands of its last transaction have pushed, whose other replies it does not get.
-    pub behind_exec: Vec<u8>,
+    pub behind_exec: RareBytes,
     /// True if its transaction has ended a subscription. The reply of EXEC goes by mail, behind
     /// what others have published before.
     pub answers_by_mail: bool,
@@ -100,14 +101,8 @@ pub struct Session {
     pub has_other_limits: bool,
     /// Bytes of the reply to its last command, if that came as mail.
     pub mailed_bytes: usize,
-    /// What is known of the request at work, if it is one of Memcached's protocol.
-    pub line: Option<Line>,
-    /// True if a part of the line at work was refused: those behind it answer nothing.
-    pub is_line_refused: bool,
-    /// What the parts of the line at work have taken, if it has several and was let in.
-    pub parts: Option<LineParts>,
-    /// Where the walk over keys goes on that the request at work is in the middle of.
-    pub walked_to: u64,
+    /// The request at work, if it is one of Memcached's protocol.
+    pub line: CurrentLine,
     /// A long argument of its next command that is received into the store.
     pub apart: Option<Box<Apart>>,
     /// Lines about its commands that are still to be sent to clients that run MONITOR.
@@ -137,7 +132,7 @@ impl Session {
             watching: None,
             subscriptions: None,
             tracking: None,
-            behind_exec: Vec::new(),
+            behind_exec: RareBytes::default(),
             answers_by_mail: false,
             reader: None,
             wants_stream: None,
@@ -149,10 +144,7 @@ impl Session {
             yields: false,
             has_other_limits: false,
             mailed_bytes: 0,
-            line: None,
-            is_line_refused: false,
-            parts: None,
-            walked_to: 0,
+            line: CurrentLine::default(),
             apart: None,
             lines: Vec::new(),
             memory_changed: false,
@@ -510,15 +502,6 @@ impl Session {
         self.grants.set(Needs::NO_MONITOR, !is_monitor);
         self.grants.set(Needs::UNPAUSED | Needs::WRITES_FLOW, is_monitor);
         self.client.set_flag(ClientFlags::MONITOR, is_monitor);
-    }
-
-    /// Returns true if a part of the line at work was refused before: what is behind it does
-    /// nothing, and is not refused once more. To be called once for each part.
-    pub fn is_part_of_refused_line(&mut self) -> bool {
-        let Some(line) = self.line else { return false };
-        let is_refused = !line.request.is_first && self.is_line_refused;
-        self.is_line_refused = is_refused && !line.request.is_last;
-        is_refused
     }
 
     /// Closes the connection once the replies are written.

@@ -61,7 +61,7 @@ impl Server {
 
     /// Sends a request of RESP.
     pub fn ask(&mut self, words: &[&[u8]]) -> Vec<u8> {
-        self.session.line = None;
+        self.session.line.forget();
         let (request, spans) = (words.concat(), Span::of_joined(words));
         let row = RowMemo::new(table()).find(&Args::new(&request, &spans));
         self.execute(row, words)
@@ -95,7 +95,7 @@ impl Server {
     }
 
     fn line(&mut self, request: Request, words: &[Vec<u8>]) -> Vec<u8> {
-        self.session.line = Some(Line { request, refusal: None });
+        self.session.line.set(Line { request, refusal: None });
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         self.execute(row(request.command, &words), &words)
     }

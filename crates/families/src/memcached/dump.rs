@@ -14,7 +14,7 @@ use super::answer;
 use crate::generic::object::idle_seconds;
 use command::{Call, Outcome, Unanswered};
 use memcached::{KEY_BYTES_MAX, base64, is_word, number, percent_encode, reply};
-use session::Refusal;
+use session::{LineParts, Refusal};
 use std::num::NonZeroU64;
 use store::{Attributes, Kind, ScanFilter, Scanned, ValueRef};
 use text::IntegerText;
@@ -46,12 +46,13 @@ fn dump(
     write: impl Fn(&mut Vec<u8>, ValueRef<'_>),
     end: &'static [u8],
 ) -> Outcome {
-    let Some(line) = call.session.line else { return Err(Refusal::SYNTAX.into()) };
+    let Some(line) = call.session.line.get() else { return Err(Refusal::SYNTAX.into()) };
     let Some(has_all) = asks_for_all(call.args.get(CLASSES)) else {
         answer(call, reply::INVALID_CLASS);
         return Ok(());
     };
-    let mut cursor = call.session.walked_to;
+    let mut cursor =
+        call.session.line.parts_mut().and_then(Option::take).map_or(0, |parts| parts.walked_to);
     if line.request.is_first {
         call.reply.raw(reply::OK);
         cursor = 0;
@@ -68,7 +69,9 @@ fn dump(
         call.reply.raw(end);
         return Ok(());
     }
-    call.session.walked_to = cursor;
+    if let Some(parts) = call.session.line.parts_mut() {
+        *parts = Some(LineParts::of_walk(cursor));
+    }
     Err(Unanswered::GoesOn)
 }
 

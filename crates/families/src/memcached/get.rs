@@ -29,8 +29,8 @@ pub fn gats(call: &mut Call<'_>) -> Outcome {
 /// Answers with the items of the keys from an argument on, and with the end behind the last of the
 /// line. A key that holds no string has none.
 fn read(call: &mut Call<'_>, first: usize, with_cas: bool) -> Outcome {
-    let Some(line) = call.session.line else { return Err(Refusal::SYNTAX.into()) };
-    if call.session.is_part_of_refused_line() {
+    let Some(line) = call.session.line.get() else { return Err(Refusal::SYNTAX.into()) };
+    if call.session.line.is_refused() {
         return Err(Unanswered::Part);
     }
     // Each is hashed once.

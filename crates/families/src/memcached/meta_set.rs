@@ -19,7 +19,7 @@ use store::{Attributes, Cas, Event, Expiry, Kind, ValueRef};
 const FLAGS_OF_SET: usize = 3;
 
 pub fn ms(call: &mut Call<'_>) -> Outcome {
-    let Some(line) = call.session.line else { return Err(Refusal::SYNTAX.into()) };
+    let Some(line) = call.session.line.get() else { return Err(Refusal::SYNTAX.into()) };
     if let Some(refusal) = line.refusal {
         return storage::drop_value(call, refusal);
     }

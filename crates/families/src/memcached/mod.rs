@@ -65,7 +65,7 @@ fn item_bytes_max(call: &Call<'_>) -> u64 {
 }
 
 fn is_quiet(call: &Call<'_>) -> bool {
-    call.session.line.is_some_and(|line| line.request.is_quiet)
+    call.session.line.get().is_some_and(|line| line.request.is_quiet)
 }
 
 /// Returns what an expiry means for a key that is written now; `None` if the key is gone at once.

@@ -47,7 +47,7 @@ pub fn cas(call: &mut Call<'_>) -> Outcome {
 }
 
 fn store(call: &mut Call<'_>, condition: Condition, block: usize) -> Outcome {
-    let Some(line) = call.session.line else { return Err(Refusal::SYNTAX.into()) };
+    let Some(line) = call.session.line.get() else { return Err(Refusal::SYNTAX.into()) };
     if let Some(refusal) = line.refusal {
         return drop_value(call, refusal);
     }

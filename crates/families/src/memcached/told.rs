@@ -113,7 +113,7 @@ pub(super) fn key_for_flags<'c>(call: &Call<'c>, is_base64: bool) -> &'c [u8] {
 }
 
 pub(super) fn is_base64(call: &Call<'_>) -> bool {
-    call.session.line.is_some_and(|line| line.request.is_base64)
+    call.session.line.get().is_some_and(|line| line.request.is_base64)
 }
 
 /// Makes room for attributes of an item that it may not have yet.

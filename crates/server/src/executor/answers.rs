@@ -45,7 +45,7 @@ impl Executor {
         }
         let is_of_exec = std::mem::take(&mut connection.session.answers_by_mail);
         if is_of_exec {
-            reply.append(&mut connection.session.behind_exec);
+            connection.session.behind_exec.move_behind(&mut reply);
         }
         if is_outstanding {
             append_invalidations(&connection.session, &mut reply);

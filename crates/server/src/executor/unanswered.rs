@@ -37,21 +37,25 @@ fn count_part(
     execution: Execution,
     seen: Seen,
 ) -> Execution {
-    let Some(line) = call.session.line.filter(|line| !line.is_whole()) else { return execution };
+    let Some(line) = call.session.line.get().filter(|line| !line.is_whole()) else {
+        return execution;
+    };
+    let lent_bytes = call.reply.lent_bytes();
+    let Some(parts) = call.session.line.parts_mut() else { return execution };
     if line.request.is_first {
         let is_let_in = execution == Execution::Part;
-        call.session.parts = is_let_in.then(|| LineParts::begin(call.args.from(0)));
+        *parts = is_let_in.then(|| LineParts::begin(call.args.from(0)));
     }
-    let Some(parts) = &mut call.session.parts else { return Execution::Aside };
-    parts.nanos += seen.nanos;
-    parts.reply_bytes += seen.reply_bytes + call.reply.lent_bytes();
+    let Some(sum) = parts else { return Execution::Aside };
+    sum.nanos += seen.nanos;
+    sum.reply_bytes += seen.reply_bytes + lent_bytes;
     if !line.request.is_last {
-        parts.request_bytes += line.request.consumed as u64;
-        parts.words += call.args.len() - line.words_left_out();
+        sum.request_bytes += line.request.consumed as u64;
+        sum.words += call.args.len() - line.words_left_out();
         return Execution::Aside;
     }
-    let seen = Seen { nanos: parts.nanos, reply_bytes: parts.reply_bytes };
+    let seen = Seen { nanos: sum.nanos, reply_bytes: sum.reply_bytes };
     observer.count_in_pieces(call, seen);
-    call.session.parts = None;
+    call.session.line.parts_mut().into_iter().for_each(|parts| *parts = None);
     Execution::Counted
 }
