@@ -115,7 +115,7 @@ fn finish_rejected(call: &mut Call<'_>, rejection: Rejection) -> Execution {
             }
             return execution;
         }
-        Rejection::Refused(_) if call.session.line.is_refused() => {}
+        Rejection::Refused(_) if call.session.line.passes_over_part() => {}
         Rejection::Refused(refusal) => {
             let refusal = spoiling(call, refusal);
             reply_with(call, &refusal);

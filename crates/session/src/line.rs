@@ -49,9 +49,16 @@ impl CurrentLine {
         self.0.as_ref()?.parts.as_ref()
     }
 
-    /// Returns that for a change; `None` without a line.
-    pub fn parts_mut(&mut self) -> Option<&mut Option<LineParts>> {
-        self.0.as_mut().map(|at_work| &mut at_work.parts)
+    /// Takes what is kept between its parts.
+    pub fn take_parts(&mut self) -> Option<LineParts> {
+        self.0.as_mut()?.parts.take()
+    }
+
+    /// Keeps something for its next part.
+    pub fn keep_parts(&mut self, parts: LineParts) {
+        if let Some(at_work) = &mut self.0 {
+            at_work.parts = Some(parts);
+        }
     }
 
     /// Notes that it was refused, or a part of it: parts behind that do nothing.
@@ -61,9 +68,9 @@ impl CurrentLine {
         }
     }
 
-    /// Returns true if a part of it was refused before: what is behind that does nothing, and is
-    /// not refused once more. To be called once for each part.
-    pub fn is_refused(&mut self) -> bool {
+    /// Begins the part at work: returns true if one before it was refused, so that it does nothing,
+    /// and is not refused once more. To be called once for each part.
+    pub fn passes_over_part(&mut self) -> bool {
         self.0.as_mut().is_some_and(|at_work| {
             let request = at_work.line.request;
             let is_refused = !request.is_first && at_work.is_refused;

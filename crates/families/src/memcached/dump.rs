@@ -51,8 +51,7 @@ fn dump(
         answer(call, reply::INVALID_CLASS);
         return Ok(());
     };
-    let mut cursor =
-        call.session.line.parts_mut().and_then(Option::take).map_or(0, |parts| parts.walked_to);
+    let mut cursor = call.session.line.take_parts().map_or(0, |parts| parts.walked_to);
     if line.request.is_first {
         call.reply.raw(reply::OK);
         cursor = 0;
@@ -69,9 +68,7 @@ fn dump(
         call.reply.raw(end);
         return Ok(());
     }
-    if let Some(parts) = call.session.line.parts_mut() {
-        *parts = Some(LineParts::of_walk(cursor));
-    }
+    call.session.line.keep_parts(LineParts::of_walk(cursor));
     Err(Unanswered::GoesOn)
 }
 

@@ -30,7 +30,7 @@ pub fn gats(call: &mut Call<'_>) -> Outcome {
 /// line. A key that holds no string has none.
 fn read(call: &mut Call<'_>, first: usize, with_cas: bool) -> Outcome {
     let Some(line) = call.session.line.get() else { return Err(Refusal::SYNTAX.into()) };
-    if call.session.line.is_refused() {
+    if call.session.line.passes_over_part() {
         return Err(Unanswered::Part);
     }
     // Each is hashed once.

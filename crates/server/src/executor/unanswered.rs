@@ -40,22 +40,24 @@ fn count_part(
     let Some(line) = call.session.line.get().filter(|line| !line.is_whole()) else {
         return execution;
     };
-    let lent_bytes = call.reply.lent_bytes();
-    let Some(parts) = call.session.line.parts_mut() else { return execution };
-    if line.request.is_first {
-        let is_let_in = execution == Execution::Part;
-        *parts = is_let_in.then(|| LineParts::begin(call.args.from(0)));
-    }
-    let Some(sum) = parts else { return Execution::Aside };
-    sum.nanos += seen.nanos;
-    sum.reply_bytes += seen.reply_bytes + lent_bytes;
+    let before = call.session.line.take_parts();
+    let parts = match line.request.is_first {
+        true => (execution == Execution::Part).then(|| LineParts::begin(call.args.from(0))),
+        false => before,
+    };
+    let Some(mut parts) = parts else { return Execution::Aside };
+    parts.nanos += seen.nanos;
+    parts.reply_bytes += seen.reply_bytes + call.reply.lent_bytes();
+    let whole = Seen { nanos: parts.nanos, reply_bytes: parts.reply_bytes };
     if !line.request.is_last {
-        sum.request_bytes += line.request.consumed as u64;
-        sum.words += call.args.len() - line.words_left_out();
+        parts.request_bytes += line.request.consumed as u64;
+        parts.words += call.args.len() - line.words_left_out();
+        call.session.line.keep_parts(parts);
         return Execution::Aside;
     }
-    let seen = Seen { nanos: sum.nanos, reply_bytes: sum.reply_bytes };
-    observer.count_in_pieces(call, seen);
-    call.session.line.parts_mut().into_iter().for_each(|parts| *parts = None);
+    // What is written down tells of the parts before.
+    call.session.line.keep_parts(parts);
+    observer.count_in_pieces(call, whole);
+    call.session.line.take_parts();
     Execution::Counted
 }
