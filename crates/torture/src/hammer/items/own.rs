@@ -7,7 +7,7 @@ use super::super::content::value;
 use super::super::phase::{Place, Shape};
 use super::super::words::shown;
 use super::connection::Connection;
-use super::item::{Expected, Item, Told};
+use super::item::{Item, Told};
 use crate::client::{Client, Reply};
 use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, VecDeque};
@@ -68,16 +68,27 @@ impl Own {
         value(at as u32, length, chance)
     }
 
+    /// Plans so many requests, or fewer that are long.
+    fn planned<E>(
+        &mut self,
+        chance: &mut Chance,
+        depth: usize,
+        plan: fn(&mut Own, &mut Burst<E>, &mut Chance),
+    ) -> Burst<E> {
+        let mut burst = Burst::default();
+        while burst.due.len() < depth && burst.bytes.len() < BURST_BYTES {
+            plan(self, &mut burst, chance);
+        }
+        burst
+    }
+
     fn play_lines(
         &mut self,
         connection: &mut Connection,
         chance: &mut Chance,
         depth: usize,
     ) -> Result<u64> {
-        let mut burst = Burst::<Expected>::default();
-        while burst.due.len() < depth && burst.bytes.len() < BURST_BYTES {
-            self.plan_line(&mut burst, chance);
-        }
+        let burst = self.planned(chance, depth, Own::plan_line);
         let count = burst.due.len() as u64;
         connection.send(&burst.bytes)?;
         for (line, expected) in burst.due {
@@ -98,10 +109,7 @@ impl Own {
         chance: &mut Chance,
         depth: usize,
     ) -> Result<u64> {
-        let mut burst = Burst::<Reply>::default();
-        while burst.due.len() < depth && burst.bytes.len() < BURST_BYTES {
-            self.plan_command(&mut burst, chance);
-        }
+        let burst = self.planned(chance, depth, Own::plan_command);
         let count = burst.due.len() as u64;
         client.send(&burst.bytes)?;
         for (command, expected) in burst.due {
