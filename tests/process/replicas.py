@@ -8,6 +8,7 @@ import contextlib
 import pathlib
 import random
 import re
+import shutil
 import socket
 import sys
 import tempfile
@@ -297,16 +298,28 @@ def start_reads_its_files_again(synced):
                 back.close()
             lacks_more = Replica(server, *VALKEY, psync=(replica.id, begin + places[0] + 1))
             assert lacks_more.line().startswith(b"+FULLRESYNC")
-        for settings, rotates in ((("--repl-disk-max", "1mb"), False), (("--repl-backlog-time", "0"), False), ((), True)):
-            with primary("--appendonly", "yes", "--dir", folder, *settings) as server:
+        for number, (settings, rotates, is_there) in enumerate((
+            (("--repl-disk-max", "1mb"), False, False),
+            (("--repl-backlog-time", "0"), False, False),
+            (("--repl-disk-max", "8mb", "--repl-backlog-time", "3600"), True, True),
+            (("--repl-disk-max", "2300000"), True, False),
+            (("--repl-backlog-time", "1"), True, None),
+        )):
+            copy = pathlib.Path(folder, "copy%d" % number)
+            shutil.copytree(pathlib.Path(folder, "appendonlydir"), copy / "appendonlydir")
+            with primary("--appendonly", "yes", "--dir", str(copy), *settings) as server:
                 assert server.db.command("SCARD", "s") == 300
+                is_kept = lambda: b" type h" in next(copy.glob("*/*.manifest")).read_bytes()
                 if rotates:
                     server.db.command("BGREWRITEAOF")
                     server.until(lambda: fields(server.db, "persistence")["aof_rewrite_in_progress"] == "0")
+                    server.until(lambda: is_kept() == bool(is_there))
+                if is_there is None:
+                    continue
                 facts = fields(server.db, "replication")
                 has_all = (facts["master_replid"].encode(), int(facts["master_repl_offset"]) + 1)
                 lacks_some = (replica.id, begin + places[-1] - 2000000 + 1)
-                for who, line in ((has_all, b"+CONTINUE"), (lacks_some, b"+FULLRESYNC")):
+                for who, line in ((has_all, b"+CONTINUE"), (lacks_some, b"+CONTINUE" if is_there else b"+FULLRESYNC")):
                     back = Replica(server, *VALKEY, psync=who)
                     assert back.line().startswith(line), (settings, line)
                     back.close()

@@ -84,7 +84,7 @@ pub struct Set<F> {
     /// True if names were changed and a sync of them has failed.
     has_unsafe_names: bool,
     /// History files that were removed and that the manifest still names.
-    removed: usize,
+    removed: HashSet<String>,
     /// True if there is an incremental file that becomes part of the set with the next base.
     is_apart: bool,
     /// True if the next incremental file stands in the place of the last one.
@@ -166,7 +166,7 @@ impl<F: Files> Set<F> {
             prefix: prefix.to_owned(),
             manifest: Manifest::default(),
             has_unsafe_names: false,
-            removed: 0,
+            removed: HashSet::new(),
             is_apart: false,
             is_last_bare: false,
         }
@@ -424,7 +424,7 @@ impl<F: Files> Set<F> {
             Ok(found) if found == manifest => Ok(()),
             _ => Err(error),
         })?;
-        (self.manifest, self.removed) = (manifest, 0);
+        (self.manifest, self.removed) = (manifest, HashSet::new());
         // From here on the files are what the manifest says; a failure is left to
         // `retry_sync_of_names`.
         let _ = self.sync_names();

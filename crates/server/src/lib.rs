@@ -41,6 +41,7 @@ mod front;
 mod group;
 mod journal;
 mod judge;
+mod kept_files;
 mod limits;
 mod link;
 mod listen;

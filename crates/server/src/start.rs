@@ -22,7 +22,7 @@ use crate::mail::{Mail, Mailbox};
 use crate::migrate::Couriers;
 use crate::oom_score::OomScoreFile;
 use crate::own_files::OwnFiles;
-use crate::replicas::ReplicaSender;
+use crate::replicas::{self, ReplicaSender};
 use crate::saver::{self, Saver};
 use crate::service_manager::{self, Notice};
 use crate::services::Services;
@@ -358,7 +358,7 @@ fn start_journal(
     recovered: Option<Recovered>,
 ) -> Result<JoinHandle<()>, StartError> {
     let is_loading = instance.loading.is_active();
-    let (begin, known, in_files) =
+    let (begin, known, mut in_files) =
         recovered.map_or((None, None, None), |it| (it.begin, it.stream, it.in_files));
     let Services { journal, saver, .. } = services.clone();
     if let Some(known) = &known {
@@ -368,6 +368,9 @@ fn start_journal(
         link.adopt(instance, known);
         // Nobody changes data yet, so what is changed from here on is in the stream.
         journal.reasons.add(&instance.store, Reason::REPLICAS);
+    }
+    if let Some(in_files) = &mut in_files {
+        in_files.keep(&journal.kept_files, replicas::disk_max(instance));
     }
     let door = known.and_then(|_| journal.door().map(Arc::clone));
     let writer = JournalThread::start(Arc::clone(instance), journal, saver, begin);

@@ -6,9 +6,10 @@
 //! spool  | unit | unit               | unit | PING    | unit |  up to the end of the stream
 //! ```
 //! Where units begin is noted while a file is executed: nobody looks for it in bytes that clients
-//! have sent. Nothing is read again before a replica asks for it, and what a rotation has removed
-//! by then cannot be read.
+//! have sent. Nothing is read again before a replica asks for it. Until then a rotation removes
+//! none of these files, as far as they may be kept.
 
+use crate::kept_files::{Keeper, KeptFiles};
 use base::Spool;
 use journal::disk::OpenFile;
 use journal::reader::{AofReader, Piece, ReadError};
@@ -32,11 +33,14 @@ const FILES_MAX: usize = 8;
 pub struct StreamInFiles {
     /// The files in order.
     files: VecDeque<FilePlaces>,
+    keeper: Option<Keeper>,
 }
 
 /// Where in a file units of the stream begin.
 #[derive(Debug)]
 pub struct FilePlaces {
+    /// Its name.
+    pub name: String,
     /// The file.
     pub file: OpenFile,
     /// Offset from which to which it was executed.
@@ -61,6 +65,19 @@ impl StreamInFiles {
             self.files.pop_front();
         }
         self.files.push_back(file);
+    }
+
+    /// Has the newest files that are no more than `bytes` together kept from now on.
+    pub fn keep(&mut self, kept_files: &KeptFiles, mut bytes: u64) {
+        let has_room = |it: &&FilePlaces| {
+            let left = bytes.checked_sub(it.executed.end);
+            bytes = left.unwrap_or(0);
+            left.is_some()
+        };
+        let with_stream = self.files.iter().rev().filter(|it| !it.executed.is_empty());
+        let newest = with_stream.take_while(has_room);
+        let names = newest.map(|it| it.name.clone()).collect();
+        self.keeper = Some(kept_files.keep(names));
     }
 
     /// Reads the positions that are wanted, into files that are made in `directory`. There is
@@ -213,7 +230,7 @@ mod tests {
         let file = directory.create(name).expect("made");
         file.append(&bytes).expect("written");
         let executed = 0..bytes.len() as u64;
-        FilePlaces { file, executed, places }
+        FilePlaces { name: name.to_owned(), file, executed, places }
     }
 
     #[test]

@@ -65,7 +65,8 @@ fn a_rotation_that_fails_at_any_operation_leaves_a_file_that_goes_on() {
         let _ = life.log.set().drop_base();
         (0..4).for_each(|_| life.put());
         (0..4).for_each(|_| life.turn());
-        while !matches!(life.log.set().delete_step(1 << 20), Ok(Deletion::Done) | Err(_)) {
+        while !matches!(life.log.set().delete_step(1 << 20, |_| false), Ok(Deletion::Done) | Err(_))
+        {
             life.delete(1 << 20);
         }
         assert_eq!(life.acknowledged(), 8, "at {operation}");
@@ -364,7 +365,7 @@ fn history_is_removed_in_pieces() {
     let name = "appendonly.aof.1.incr.aof";
     let mut bytes = files.contents(name).expect("history").len();
     loop {
-        match life.log.set().delete_step(50).expect("a step") {
+        match life.log.set().delete_step(50, |_| false).expect("a step") {
             Deletion::Shorten(shortening) => shortening.run().expect("shorter"),
             Deletion::Removed => {}
             Deletion::Done => break,

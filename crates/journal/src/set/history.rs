@@ -1,9 +1,9 @@
 //! Removal of the files that a newer base has replaced, a piece at a time: the system takes
-//! milliseconds for a large one.
+//! milliseconds for a large one. Some are kept for a while, for those who read the stream in them.
 
 use super::{Set, SetError, failed};
 use crate::disk::{File, Files};
-use crate::manifest::Manifest;
+use crate::manifest::Entry;
 use std::io;
 
 /// Length up to which a file is removed at once.
@@ -16,7 +16,7 @@ pub enum Deletion<F> {
     Shorten(Shortening<F>),
     /// A file was removed.
     Removed,
-    /// There are none left.
+    /// There are none left, but for those that are kept.
     Done,
 }
 
@@ -40,19 +40,20 @@ impl<F: File> Shortening<F> {
 }
 
 impl<F: Files> Set<F> {
-    /// Goes on to remove files that are not needed, each at most `bytes` at a time. What the step
-    /// before has returned was run.
+    /// Goes on to remove files that are not needed and not kept, each at most `bytes` at a time.
+    /// What the step before has returned was run.
     ///
     /// # Errors
     /// Those of the disk; the next call goes on.
-    pub fn delete_step(&mut self, bytes: u64) -> Result<Deletion<F::File>, SetError> {
+    pub fn delete_step(
+        &mut self,
+        bytes: u64,
+        is_kept: impl Fn(&str) -> bool,
+    ) -> Result<Deletion<F::File>, SetError> {
         self.retry_sync_of_names()?;
-        let Some(entry) = self.manifest.history.get(self.removed) else {
-            if !self.manifest.history.is_empty() {
-                let history = Vec::new();
-                let replaced = self.replace_manifest(Manifest { history, ..self.manifest.clone() });
-                replaced.inspect_err(|_| drop(self.remove(&self.temporary_manifest())))?;
-            }
+        let is_next = |it: &&Entry| !self.removed.contains(&it.name) && !is_kept(&it.name);
+        let Some(entry) = self.manifest.history.iter().find(is_next) else {
+            self.forget_removed()?;
             return Ok(Deletion::Done);
         };
         match self.shorten_or_remove(&entry.name, bytes) {
@@ -61,8 +62,19 @@ impl<F: Files> Set<F> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed("remove", &entry.name, error)),
         }
-        self.removed += 1;
+        self.removed.insert(entry.name.clone());
         Ok(Deletion::Removed)
+    }
+
+    /// Has the manifest name no longer what was removed.
+    fn forget_removed(&mut self) -> Result<(), SetError> {
+        if self.removed.is_empty() {
+            return Ok(());
+        }
+        let mut manifest = self.manifest.clone();
+        manifest.history.retain(|it| !self.removed.contains(&it.name));
+        let replaced = self.replace_manifest(manifest);
+        replaced.inspect_err(|_| drop(self.remove(&self.temporary_manifest())))
     }
 
     /// How a file is to be made shorter; a small one is removed.

@@ -22,8 +22,33 @@ fn what_a_manifest_names_must_be_there_but_for_history() {
     assert!(matches!(open(&files), Err(SetError::Missing(name)) if name == "y"));
     files.put("y", b"");
     let mut set = open(&files).expect("a set");
-    while !matches!(set.delete_step(1).expect("a step"), Deletion::Done) {}
+    while !matches!(set.delete_step(1, |_| false).expect("a step"), Deletion::Done) {}
     assert_eq!(files.contents("a.aof.manifest"), Some(b"file y seq 2 type i\n".to_vec()));
+}
+
+#[test]
+fn history_that_is_kept_stays_until_it_is_kept_no_longer() {
+    let files = SimulatedFiles::new();
+    let lines = ["base seq 1", "kept seq 1", "x seq 2"].map(|it| format!("file {it} type h\n"));
+    files.put("a.aof.manifest", format!("{}file y seq 3 type i\n", lines.concat()).as_bytes());
+    for name in ["base", "kept", "x", "y"] {
+        files.put(name, b"some");
+    }
+    let mut set = open(&files).expect("a set");
+    let mut delete = |kept: &str| {
+        let mut removed = 0;
+        while let Deletion::Removed = set.delete_step(100, |name| name == kept).expect("a step") {
+            removed += 1;
+        }
+        let manifest = files.contents("a.aof.manifest").expect("there");
+        (removed, String::from_utf8(manifest).expect("text"))
+    };
+    let left = format!("{}file y seq 3 type i\n", lines[1]);
+    assert_eq!(delete("kept"), (2, left.clone()));
+    assert_eq!(delete("kept"), (0, left));
+    assert!(files.contents("kept").is_some() && files.contents("x").is_none());
+    assert_eq!(delete(""), (1, "file y seq 3 type i\n".to_owned()));
+    assert!(files.contents("kept").is_none() && files.contents("y").is_some());
 }
 
 #[test]

@@ -16,6 +16,8 @@ impl JournalThread {
         if let Some((_, Err(error))) = &shortened {
             self.note_failed_deletion(error);
         }
+        // What changes need comes before what replicas may need.
+        let may_keep = self.log.is_some() && !self.is_failing() && self.waits_for_space.is_none();
         let set = match &mut self.log {
             Some(log) => Some(log.set()),
             None => self.rotations.replaced.as_mut(),
@@ -24,9 +26,10 @@ impl JournalThread {
             && !self.second.has_failed_to_delete
             && !AOF_DISABLE_AUTO_GC.get(&self.instance.settings);
         let Some(set) = set.filter(|_| may_go_on) else { return };
+        let is_kept = |name: &str| may_keep && self.journal.kept_files.contains(name);
         // What is there no more, or has no bytes, costs next to nothing.
         let step = loop {
-            match set.delete_step(DELETED_BYTES) {
+            match set.delete_step(DELETED_BYTES, is_kept) {
                 Ok(Deletion::Removed) => {}
                 step => break step,
             }

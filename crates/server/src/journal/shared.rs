@@ -4,6 +4,7 @@ use super::reasons::{Reason, Reasons};
 use super::wake::Rest;
 use crate::claim::Claims;
 use crate::door::Door;
+use crate::kept_files::KeptFiles;
 use crate::output::ALL_SAFE;
 use base::Millis;
 use base::mutex::Mutex;
@@ -91,6 +92,8 @@ pub struct Journal {
     door: OnceLock<Arc<Door>>,
     /// The files, once they may be written.
     pub(super) claims: Claims,
+    /// Those of before the start that are not removed yet.
+    pub kept_files: KeptFiles,
 }
 
 /// Units outside of the selected database, each of which takes two SELECTs.
@@ -160,6 +163,7 @@ impl Journal {
             asked: Asked::default(),
             door: OnceLock::new(),
             claims: Claims::default(),
+            kept_files: KeptFiles::default(),
         };
         Ok(Arc::new(journal))
     }

@@ -182,7 +182,7 @@ fn load_file(
     contents.had_replicas |= replay.had_replicas();
     contents.history = replay.take_history().or(contents.history.take());
     let executed = from..replay.reached();
-    contents.in_files.push(FilePlaces { file, executed, places });
+    contents.in_files.push(FilePlaces { name: it.name.to_owned(), file, executed, places });
     if let State::Torn { offset, why } = found.state {
         let (bytes, whole) = (found.bytes_behind, found.whole);
         tracing::warn!(

@@ -4,6 +4,7 @@
 use super::link::{Link, name};
 use super::sender::SenderThread;
 use super::sync::Wish;
+use super::upkeep::disk_max;
 use crate::connection::Connection;
 use mio::event::Source;
 use mio::{Interest, Token};
@@ -107,7 +108,7 @@ impl SenderThread {
     /// Reads so many bytes of the stream, which stand right before what is kept, from the files
     /// that the server was started with. False if they are not there.
     fn read_again(&mut self, bytes: u64) -> bool {
-        let may_keep = bytes <= self.disk_max();
+        let may_keep = bytes <= disk_max(&self.instance);
         let Some(before) = self.in_files.as_ref().filter(|_| may_keep) else { return false };
         let Some(backlog) = &mut self.backlog else { return false };
         let end = backlog.first();

@@ -36,3 +36,4 @@ mod throttle;
 mod upkeep;
 
 pub use sender::{ReplicaSender, new_id};
+pub use upkeep::disk_max;

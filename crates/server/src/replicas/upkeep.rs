@@ -7,6 +7,7 @@ use crate::journal::Reason;
 use crate::limits;
 use base::Steady;
 use replication::spoken::PING;
+use session::Instance;
 use settings::general::DIR;
 use settings::replication as rows;
 use std::path::PathBuf;
@@ -18,11 +19,19 @@ const LOST_MAX: usize = 100;
 /// Least bytes of files for replicas, where no setting says how many.
 const DISK_MIN: u64 = 1 << 30;
 
+/// Most bytes of the stream in files that are kept for replicas.
+pub fn disk_max(instance: &Instance) -> u64 {
+    match rows::REPL_DISK_MAX.get(&instance.settings) {
+        0 => instance.store.live_bytes().max(DISK_MIN),
+        bytes => bytes,
+    }
+}
+
 impl SenderThread {
     /// Keeps of the stream what replicas need, and what the settings ask for.
     pub(super) fn trim(&mut self) {
         let settings = &self.instance.settings;
-        let disk_max = self.disk_max();
+        let disk_max = disk_max(&self.instance);
         let Some(backlog) = &mut self.backlog else { return };
         let directory = PathBuf::from(&*DIR.get(settings));
         let of_links = self.links.values().filter_map(Link::needs);
@@ -53,14 +62,6 @@ impl SenderThread {
         let last = self.links.iter().filter_map(|(token, link)| Some((link.needs()?, *token)));
         if let Some((_, token)) = last.min() {
             self.close(token, &Gone::Because(reason));
-        }
-    }
-
-    /// Most bytes of the stream in files.
-    pub(super) fn disk_max(&self) -> u64 {
-        match rows::REPL_DISK_MAX.get(&self.instance.settings) {
-            0 => self.instance.store.live_bytes().max(DISK_MIN),
-            bytes => bytes,
         }
     }
 

@@ -128,7 +128,7 @@ impl<F: Files> Life<F> {
 
     /// Removes a part of what is not needed.
     pub fn delete(&mut self, bytes: u64) {
-        if let Ok(Deletion::Shorten(shortening)) = self.log.set().delete_step(bytes) {
+        if let Ok(Deletion::Shorten(shortening)) = self.log.set().delete_step(bytes, |_| false) {
             let _ = shortening.run();
         }
     }
