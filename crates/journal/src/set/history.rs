@@ -1,5 +1,5 @@
 //! Removal of the files that a newer base has replaced, a piece at a time: the system takes
-//! milliseconds for a large one. Some are kept for a while, for those who read the stream in them.
+//! milliseconds for a large one. Some are kept for a while: replicas may need the stream in them.
 
 use super::{Set, SetError, failed};
 use crate::disk::{File, Files};
@@ -66,7 +66,7 @@ impl<F: Files> Set<F> {
         Ok(Deletion::Removed)
     }
 
-    /// Has the manifest name no longer what was removed.
+    /// Takes out of the manifest what was removed.
     fn forget_removed(&mut self) -> Result<(), SetError> {
         if self.removed.is_empty() {
             return Ok(());
