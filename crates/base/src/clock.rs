@@ -329,6 +329,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "millions of steps, none of them unsafe")]
     fn a_thread_that_loses_its_processor_measures_the_same_rate() {
         // Two counts in a nanosecond; each step takes ten of them, and some steps 300 ms more.
         for lost in 0..200_u32 {
