@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 #[test]
 fn who_closes_last_acts_behind_who_was_inside_and_closes_too() {
-    for _ in 0..100 {
+    for _ in 0..if cfg!(miri) { 3 } else { 100 } {
         let (gate, order) = (Gate::new(), std::sync::Mutex::new(Vec::new()));
         let [inside, last] = [(); 2].map(|()| gate.join().expect("a member is left"));
         let note = |who| order.lock().expect("no panic").push(who);
@@ -25,11 +25,12 @@ fn who_closes_last_acts_behind_who_was_inside_and_closes_too() {
 #[test]
 fn several_who_close_last_do_not_wait_for_each_other() {
     let (gate, count) = (Gate::new(), AtomicU64::new(0));
+    let rounds = if cfg!(miri) { 3 } else { 100 };
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 let member = gate.join().expect("a member is left");
-                for _ in 0..100 {
+                for _ in 0..rounds {
                     gate.enter(&member);
                     gate.close_last(&member, || count.fetch_add(1, Ordering::Relaxed));
                     gate.leave(&member);
@@ -37,7 +38,7 @@ fn several_who_close_last_do_not_wait_for_each_other() {
             });
         }
     });
-    assert_eq!(count.into_inner(), 300);
+    assert_eq!(count.into_inner(), 3 * rounds);
 }
 
 #[test]
