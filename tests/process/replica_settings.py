@@ -163,6 +163,7 @@ def the_files_of_a_replica_stay_as_they_are_while_it_loads():
             replica.process.send_signal(signal.SIGSTOP)
             primary.db.command("CLIENT", "KILL", "TYPE", "replica")
             primary.db.command("MSET", "c", "2", "d", b"x" * 100000)
+            primary.until(lambda: int(link(primary)["repl_backlog_histlen"]) <= 16384)
             replica.process.send_signal(signal.SIGCONT)
             replica.until(lambda: fields(replica.db, "persistence")["async_loading"] == "1")
             for words in (("appendonly", "yes"), ("appendonly", "no"), ("maxmemory", "1gb", "appendonly", "yes"), ("dir", replica.folder), ("repl-diskless-load", "swapdb")):
