@@ -5,8 +5,7 @@ use crate::accept::Acceptor;
 use crate::background_jobs::BackgroundJobs;
 use crate::background_process::{self, Remembering};
 use crate::balance::Balance;
-use crate::claim::Taken;
-use crate::descriptors::{self, Shortage};
+use crate::descriptors;
 use crate::durability;
 use crate::end;
 use crate::event_loop::{MAILBOX, Seat};
@@ -14,7 +13,7 @@ use crate::follow_settings::{follow_addresses, follow_settings, follow_tls};
 use crate::journal::{Journal, JournalThread, Reason};
 use crate::limits;
 use crate::link::{Link, Roles};
-use crate::listen::{self, ListenAddress, ListenError, Listener};
+use crate::listen::{self, ListenAddress, Listener};
 use crate::listeners::Listeners;
 use crate::load::{self, LoadFailed, Recovered, Source};
 use crate::logging;
@@ -28,7 +27,7 @@ use crate::service_manager::{self, Notice};
 use crate::services::Services;
 use crate::signals;
 use crate::tls::{Handshakes, Tls};
-use crate::users::{self, UsersError};
+use crate::users;
 use crate::worker::{Worker, WorkerParts};
 use base::{Clock, KeyHasher, Stopwatch, process};
 use command::Table;
@@ -40,58 +39,15 @@ use settings::replication::REPLICAOF;
 use settings::{Invocation, Loaded, Row, Settings, general};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use store::{Store, StoreConfig, ThreadContext};
-use thiserror::Error;
 
-/// Reason why the server did not start.
-#[derive(Debug, Error)]
-pub enum StartError {
-    /// A bad line of the file or option of the command line.
-    #[error("{0}")]
-    Settings(#[from] settings::FileError),
-    /// An address that cannot be used.
-    #[error("{0}")]
-    Listen(#[from] ListenError),
-    /// A limit of open files that is too low.
-    #[error("{0}")]
-    Descriptors(#[from] Shortage),
-    /// Address space in which threads could not be sure of their first memory.
-    #[error(
-        "`ulimit -v` (LimitAS= of a service, or vm.overcommit_memory) leaves {left_mib} MiB of \
-         address space, and {threads} threads need {least_mib} at least: 1 GB is enough"
-    )]
-    AddressSpace {
-        /// MiB that are left.
-        left_mib: u64,
-        /// Number of workers.
-        threads: usize,
-        /// MiB that are needed.
-        least_mib: u64,
-    },
-    /// Users that cannot be made.
-    #[error("{0}")]
-    Users(#[from] UsersError),
-    /// Rules of TLS that cannot be made.
-    #[error("Failed to configure TLS: {0}")]
-    Tls(String),
-    /// Data files that another server writes.
-    #[error("{0}")]
-    Taken(#[from] Taken),
-    /// A data file that cannot be loaded.
-    #[error("{0}")]
-    Load(#[from] LoadFailed),
-    /// An action that the system refused.
-    #[error("{what}: {error}{}", remedy(.error))]
-    System {
-        /// The action that failed, for the message.
-        what: &'static str,
-        /// Error of the system call.
-        error: io::Error,
-    },
-}
+mod error;
+
+pub use error::StartError;
+use error::{log_reason, system};
 
 /// MiB of address space without which the server does not start, beside those of its workers and of
 /// more arenas of jemalloc than two cores have. Where jemalloc gets none for the first memory of a
@@ -104,21 +60,6 @@ const ARENA_MIB: u64 = 5;
 const ARENAS_OF_CORE: usize = 4;
 /// Threads that are no workers.
 const OTHER_THREADS: usize = 12;
-
-/// What to do about an error, where that is known: memory for threads is address space first.
-fn remedy(error: &io::Error) -> &'static str {
-    let lacks_memory = matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::WouldBlock);
-    if lacks_memory && process::address_space().is_some() {
-        ". `ulimit -v` (LimitAS= of a service, or vm.overcommit_memory) leaves too little address \
-         space: 1 GB is enough"
-    } else {
-        ""
-    }
-}
-
-fn system(what: &'static str) -> impl Fn(io::Error) -> StartError {
-    move |error| StartError::System { what, error }
-}
 
 /// Runs the server that the arguments of the command line describe, until shutdown is requested.
 ///
@@ -157,19 +98,6 @@ fn version_line() -> String {
     format!(
         "Varve server v={version} sha=00000000:0 malloc={ALLOCATOR} bits={bits} build=0 varve={own}"
     )
-}
-
-/// Logs why the server did not start, unless it was logged when it happened.
-fn log_reason(error: &StartError) {
-    match error {
-        StartError::Load(_) => {}
-        StartError::Listen(ListenError::Tcp { kind, address, .. }) => {
-            let port = address.rsplit(':').next().unwrap_or_default();
-            tracing::warn!("Warning: {error}");
-            tracing::warn!("Failed listening on port {port} ({kind}), aborting.");
-        }
-        error => tracing::error!("{error}"),
-    }
 }
 
 const ALLOCATOR: &str =
