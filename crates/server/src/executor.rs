@@ -6,32 +6,29 @@ mod apart;
 mod bounds;
 mod lines;
 mod look_ahead;
+mod not_served;
 mod postponed;
 mod unanswered;
 
-use crate::batch::{Ahead, Batch, End, Part, Request};
+use crate::batch::{Ahead, Batch, Part, Request};
 use crate::connection::{Connection, Life};
-use crate::front::Again;
 use crate::journal::Journal;
 use base::{CoarseSteady, KeyspaceId, Millis, Stopwatch};
 use command::{
     Call, Environment, Execution, Invocation, Observer, Row, Seen, Table, execute,
     granted_for_batch, send_monitor_lines,
 };
-use memcached::Resume;
-use session::{AccessModes, ClientFlags, Instance, Needs, ReplyMode, WorkerStatistics};
+use session::{AccessModes, Instance, Needs, ReplyMode, WorkerStatistics};
 use settings::{OutputLimits, general, limits};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use store::ThreadContext;
 use store::value::long_string::WHOLE_BYTES_MAX;
 use unanswered::count_unanswered;
-use wire::{Lent, Limits, ProtocolError, Reply};
+use wire::{Lent, Limits, Reply};
 
 /// Bytes of replies after which they are written before the batch ends.
 const REPLIES_MAX: usize = 256 << 10;
-/// Code with which replies to requests begin that are none by the protocol.
-const PROTOCOL_ERROR_CODE: &str = "ERR";
 /// Nanoseconds for which one connection is served before others have their turn.
 const SLICE_NANOS: u64 = 200_000;
 
@@ -280,32 +277,6 @@ impl Executor {
         self.end_part(connection, part, left, input.len())
     }
 
-    /// Decides what becomes of the input behind what was served of a part: what is `left` of it, or
-    /// what follows from the reason for which parsing stopped. Returns what `serve_part` does.
-    #[inline]
-    fn end_part(
-        &mut self,
-        connection: &mut Connection,
-        part: &Part,
-        left: Option<(usize, Again)>,
-        len: usize,
-    ) -> Option<usize> {
-        match (left, &part.end) {
-            _ if connection.is_closing() => Some(close(connection, len)),
-            (Some(from), _) => Some(self.leave_off(connection, from)),
-            (None, End::Incomplete) => Some(part.parsed),
-            (None, End::Full) => None,
-            (None, End::Broken(error)) => Some(self.refuse_rest(connection, error, len)),
-            (None, End::Refused(refused)) => {
-                self.refuse_line(connection, refused);
-                let is_over = self.slice_nanos == 0 || connection.is_deferred(len - part.parsed);
-                let from = (part.parsed, connection.front.again());
-                is_over.then(|| self.leave_off(connection, from))
-            }
-            (None, End::Silent(why)) => Some(self.end_silently(connection, *why, len)),
-        }
-    }
-
     /// Sends the replies to the requests that were served. Returns whether to keep or close the
     /// connection.
     #[inline]
@@ -351,55 +322,6 @@ impl Executor {
         let counts = &self.statistics.server;
         counts.writes.add(u64::from(sent > 0));
         counts.output_bytes.add(sent as u64);
-    }
-
-    /// Puts off a request that is postponed, or whose next part is to be executed after others.
-    /// Returns the state of the front from which it is parsed then, given that from before.
-    #[cold]
-    fn put_off(&mut self, connection: &mut Connection, why: Execution, before: Again) -> Again {
-        if why == Execution::Postponed {
-            self.postpone(connection);
-            return before;
-        }
-        self.slice_nanos = 0;
-        Again::before(Resume::Dump)
-    }
-
-    /// Postpones a command that did not run.
-    #[cold]
-    fn postpone(&mut self, connection: &mut Connection) {
-        connection.life = Life::Postponed { by_pause: false, place: 0 };
-        connection.session.client.set_flag(ClientFlags::PAUSED, true);
-        // Waiters that were served when a pause ended may have written to the journal.
-        self.has_put |= self.thread.journal_position() != self.position;
-    }
-
-    /// Leaves the requests from `from` on for later: they will be parsed again. Returns `from`.
-    #[cold]
-    fn leave_off(&self, connection: &mut Connection, (from, again): (usize, Again)) -> usize {
-        connection.front.go_back(again);
-        if self.slice_nanos == 0 && connection.life == Life::Serving {
-            connection.life = Life::SliceOver;
-            if connection.session.line.get().is_some() {
-                self.statistics.memcached.yields.add(1);
-            }
-        }
-        from
-    }
-
-    /// Answers that the rest of the input is no request, and has the connection closed. Returns
-    /// `end`.
-    #[cold]
-    fn refuse_rest(
-        &mut self,
-        connection: &mut Connection,
-        error: &ProtocolError,
-        end: usize,
-    ) -> usize {
-        let protocol = connection.session.protocol;
-        Reply::new(&mut self.replies, protocol).protocol_error(error);
-        self.instance.statistics.count_error(PROTOCOL_ERROR_CODE);
-        close(connection, end)
     }
 
     /// Follows what a command has left in the session.
@@ -540,15 +462,6 @@ impl Executor {
         let instance = &*self.instance;
         instance.note_eviction(&mut self.thread, |thread| instance.store.upkeep(thread, now));
     }
-}
-
-/// Has a connection closed whose client sends or is served nothing more. Returns `end`, up to which
-/// its input is dropped.
-#[cold]
-fn close(connection: &mut Connection, end: usize) -> usize {
-    connection.front.go_back(Again::default());
-    connection.session.close_after_reply = true;
-    end
 }
 
 /// Lets a client wait whose command is answered later, and returns true if it does. The event loop

@@ -1,6 +1,7 @@
 //! Lines of Memcached's protocol that are not executed.
 
-use super::{Executor, PROTOCOL_ERROR_CODE, REPLIES_MAX, close};
+use super::not_served::{PROTOCOL_ERROR_CODE, close};
+use super::{Executor, REPLIES_MAX};
 use crate::batch::Silence;
 use crate::connection::Connection;
 use settings::general;
