@@ -10,16 +10,14 @@
 //! against the length of the file.
 
 use crate::disk::File;
-use crate::gap_line::parse_gap;
-use crate::history_line::parse_history;
-use crate::moment_line::parse_moment;
-use crate::sync_line::{BEGIN, Checksum, ReplicationId, SyncLine, parse_unchecked};
+use crate::sync_line::{Checksum, ReplicationId, SyncLine};
 use base::Millis;
 use std::io;
 use std::ops::Range;
 use text::{AttributeNote, parse_u64};
 
 mod error;
+mod line;
 mod padding;
 mod pieces;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
@@ -420,64 +418,6 @@ impl<'f, F: File> AofReader<'f, F> {
         let number = number.ok_or(Stop::Why(Why::Format))?;
         self.at = line.end;
         Ok(number)
-    }
-
-    /// True if a file with sync lines has this line: anything else that begins like a comment is
-    /// padding with a part of what was to be written over it.
-    fn is_own_line(line: &[u8]) -> bool {
-        let is_time = |rest: &[u8]| {
-            rest.strip_suffix(b"\r\n").is_some_and(|digits| parse_u64(digits).is_some())
-        };
-        line.starts_with(BEGIN)
-            || line.strip_prefix(b"#TS:").is_some_and(is_time)
-            || parse_gap(line).is_some()
-            || parse_moment(line).is_some()
-            || parse_history(line).is_some()
-    }
-
-    fn read_line(&mut self) -> Result<Item, Stop> {
-        let Some(line) = self.find_line(COMMENT_BYTES_MAX)? else {
-            return Err(Stop::Why(Why::Format));
-        };
-        let is_between_units = self.args.len() == self.args_before;
-        if self.verified.line.is_some() && !Self::is_own_line(&self.buffer[line.clone()]) {
-            return Err(Stop::Why(Why::Format));
-        }
-        let is_sync = self.buffer[line.clone()].starts_with(BEGIN);
-        if is_sync {
-            if !is_between_units {
-                return Err(Stop::Why(Why::Format));
-            }
-            self.sum_up();
-            let text = &self.buffer[line.clone()];
-            let checked = self.checksum.check(text);
-            let lacks_bytes = std::mem::take(&mut self.lacks_bytes);
-            let known = if lacks_bytes { parse_unchecked(text) } else { checked };
-            let Some(fields) = known else { return Err(Stop::Why(Why::Checksum)) };
-            let end = self.begin + line.end as u64;
-            let first = self.verified.first.or(Some(fields.position));
-            self.verified = Verified { end, line: Some(fields), first, units: self.units };
-            self.summed = line.end;
-        }
-        self.lines = if is_sync {
-            Lines::default()
-        } else {
-            let text = &self.buffer[line.clone()];
-            let gap = parse_gap(text).unwrap_or(0);
-            self.has_gaps |= gap > 0;
-            self.moment = parse_moment(text).or(self.moment);
-            if let Some((id, earlier)) = parse_history(text) {
-                self.history = Some((id, earlier.to_vec()));
-            }
-            let Lines { bytes, gaps } = self.lines;
-            Lines { bytes: bytes + line.len() as u64, gaps: gaps.saturating_add(gap) }
-        };
-        self.at = line.end;
-        // A file may end before its padding as well as behind it.
-        if is_between_units && !self.buffer[line].iter().all(Self::is_pad) {
-            self.note_whole();
-        }
-        Ok(Item::Line)
     }
 
     /// Finds the line that begins here; `None` if it is longer than `bytes_max`.
