@@ -325,6 +325,59 @@ def start_reads_its_files_again(synced):
                     back.close()
 
 
+def a_start_expects_who_lacks_some_though_nothing_that_is_no_data_was_sent():
+    settings = ("--appendonly", "yes", "--repl-ping-replica-period", "3600", "--repl-backlog-size", "1mb")
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as below:
+        with primary(*settings, "--dir", folder) as server:
+            follows = ("--replicaof", "127.0.0.1 %d" % server.port, "--dir", below)
+            replica = Replica(server, *VALKEY).take()
+            replica.acknowledge()
+            with primary(*settings, *follows) as second:
+                second.until(lambda: fields(second.db, "replication")["master_link_status"] == "up")
+                for it in (server, second):
+                    it.until(lambda: fields(it.db, "persistence")["aof_rewrite_in_progress"] == "0")
+                server.db.command("BGREWRITEAOF")
+                server.until(lambda: fields(server.db, "persistence")["aof_rewrite_in_progress"] == "0")
+                server.db.command("SET", "early", "1")
+                place = replica.offset + len(replica.follow(encoded("SET", "early", "1")).stream)
+                server.db.command("SET", "late", "2")
+                replica.follow(encoded("SET", "late", "2"))
+                in_its_files = lambda: b"".join(it.read_bytes() for it in pathlib.Path(below).glob("appendonlydir/*.incr.aof"))
+                second.until(lambda: encoded("SET", "late", "2") in in_its_files())
+                second.process.kill()
+                second.process.wait()
+            with primary(*settings, *follows) as second:
+                back = Replica(second, *VALKEY, psync=(replica.id, place + 1))
+                assert back.line().startswith(b"+CONTINUE "), second.output.read_text()
+                back.follow(encoded("SET", "late", "2"))
+            server.process.kill()
+            server.process.wait()
+        with primary(*settings, "--dir", folder) as server:
+            back = Replica(server, *VALKEY, psync=(replica.id, place + 1))
+            assert back.line().startswith(b"+CONTINUE "), server.output.read_text()
+            back.follow(encoded("SET", "late", "2"))
+
+
+def no_replica_hears_of_an_id_before_the_files_tell_it():
+    settings = ("--appendonly", "yes", "--appendfsync", "no")
+    with primary() as above:
+        for turn in range(5):
+            with primary(*settings, "--replicaof", "127.0.0.1 %d" % above.port) as server:
+                server.until(lambda: fields(server.db, "replication")["master_link_status"] == "up")
+                server.until(lambda: fields(server.db, "persistence")["aof_rewrite_in_progress"] == "0")
+                facts = fields(server.db, "replication")
+                time.sleep(0.1 * (turn % 2))  # the thread that writes the files rests, or is about to
+                replica = Replica(server, *VALKEY, psync=(facts["master_replid"].encode(), int(facts["slave_repl_offset"]) + 1))
+                assert replica.line().startswith(b"+CONTINUE ")
+                assert server.db.command("REPLICAOF", "NO", "ONE") == b"OK"
+                back = Replica(server, *VALKEY, psync=(facts["master_replid"].encode(), int(facts["slave_repl_offset"]) + 1))
+                told = back.line().split(b" ")[1]
+                server.process.kill()
+                server.process.wait()
+                files = pathlib.Path(server.folder).glob("appendonlydir/*.incr.aof")
+                assert told != facts["master_replid"].encode() and any(told in it.read_bytes() for it in files), turn
+
+
 def ids_before_the_newest_two_are_known_after_many_starts():
     quiet = ("--repl-ping-replica-period", "3600")
     for kind in (("--appendonly", "yes"), ("--save", "3600 1")):

@@ -1,5 +1,6 @@
 //! The line that stands in a file for bytes of the stream that are no data: `#gap N` says how many.
-//! Redis and Valkey skip it, as every line that begins with `#`.
+//! `#gap 0` tells no more than that others follow the stream. Redis and Valkey skip the line, as
+//! every one that begins with `#`.
 
 use text::parse_u64;
 

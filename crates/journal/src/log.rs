@@ -150,6 +150,11 @@ impl<F: Files> Log<F> {
         self.writer.set_padded(is_padded);
     }
 
+    /// Sets whether others follow the stream: a start of these files expects them back.
+    pub fn set_followed(&mut self, is_followed: bool) {
+        self.writer.set_followed(is_followed);
+    }
+
     /// Sets whether syncs follow what is written.
     pub fn set_synced(&mut self, is_synced: bool) {
         self.writer.set_synced(is_synced);
@@ -219,7 +224,9 @@ impl<F: Files> Log<F> {
     }
 
     fn begin_file(&mut self, file: F::File, start: Start, now: Steady) {
+        let is_followed = self.writer.is_followed();
         self.writer = Writer::new(file, start, now);
+        self.writer.set_followed(is_followed);
         if !self.earlier.is_empty() {
             self.writer.set_history(self.id, &self.earlier);
             // What fails is done with the first unit; the files before this one tell it until then.

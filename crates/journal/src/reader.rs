@@ -278,7 +278,8 @@ impl<'f, F: File> AofReader<'f, F> {
         Some(line.position.saturating_add(bytes).saturating_add(gaps))
     }
 
-    /// True if there were replicas when it was written: what is no data is said to them alone.
+    /// True if there were replicas when it was written, or a primary, whose other replicas may come
+    /// here: what is no data is for them alone, and a line stands for no bytes where nothing is.
     pub fn had_replicas(&self) -> bool {
         self.has_gaps
     }

@@ -8,16 +8,15 @@
 //! ```
 //! The time that passes is an argument, and syncs run wherever the caller runs them.
 
+mod append;
 mod bounds;
 mod sync_job;
 
 pub use bounds::{End, Reached, Start};
 pub use sync_job::{SyncJob, SyncPolicy};
 
-use crate::disk::{BLOCK_BYTES, File, Stage, append_all, append_all_past_cache, read_pieces};
-use crate::gap_line::gap_line;
+use crate::disk::{BLOCK_BYTES, File, Stage, append_all, read_pieces};
 use crate::history_line::history_line;
-use crate::moment_line::moment_line;
 use crate::ring::Consumer;
 use crate::sync_line::{Checksum, LINE_BYTES_MAX, ReplicationId};
 use base::{Millis, Steady};
@@ -88,6 +87,8 @@ pub struct Writer<F> {
     second: u64,
     /// The line of earlier ids; empty if there are none.
     history: Vec<u8>,
+    /// True while others follow the stream, which a line of the file tells.
+    is_followed: bool,
 }
 
 /// Where the file ends, if all is well.
@@ -99,6 +100,8 @@ struct Tail {
     has_history: bool,
     /// True if a line has told the present id, so that units may follow.
     has_id: bool,
+    /// True if a line tells that others follow the stream.
+    has_gap: bool,
 }
 
 impl Tail {
@@ -135,6 +138,7 @@ impl<F: File> Writer<F> {
             time: None,
             second: 0,
             history: Vec::new(),
+            is_followed: false,
         }
     }
 
@@ -151,7 +155,7 @@ impl<F: File> Writer<F> {
         })?;
         let reached = Reached { bytes: end.bytes, position: start.position };
         Ok(Writer {
-            tail: Tail { reached, since_line, has_history: false, has_id: line.id == start.id },
+            tail: Tail { reached, since_line, has_id: line.id == start.id, ..Tail::default() },
             safe: reached,
             is_safe_written: behind_line == end.bytes && line.covers_all(end.bytes),
             allocated: end.bytes,
@@ -197,6 +201,16 @@ impl<F: File> Writer<F> {
         (self.tail.has_history, self.tail.has_id) = (false, false);
         // The next line says so, though nothing may come before it.
         self.is_safe_written = false;
+    }
+
+    /// Sets whether others follow the stream.
+    pub fn set_followed(&mut self, is_followed: bool) {
+        self.is_followed = is_followed;
+    }
+
+    /// True if others follow the stream.
+    pub fn is_followed(&self) -> bool {
+        self.is_followed
     }
 
     /// Sets whether syncs follow what is written. Each has a line, so a file that has no such lines
@@ -263,6 +277,10 @@ impl<F: File> Writer<F> {
             if writer.is_synced != writer.line_is_synced || !tail.has_id {
                 writer.append_line(tail)?;
             }
+            if writer.is_followed && !tail.has_gap {
+                // There may be none for long, and a start may come before.
+                writer.append_gap(0, tail)?;
+            }
             writer.append_units(consumer, limit, moments, tail)
         })?;
         self.line_is_synced = self.is_synced;
@@ -319,57 +337,6 @@ impl<F: File> Writer<F> {
         append_all(&*self.file, bytes)?;
         tail.note(bytes);
         Ok(())
-    }
-
-    /// Appends what is whole up to `limit`, with lines that tell moments.
-    fn append_units(
-        &mut self,
-        consumer: &Consumer,
-        limit: u64,
-        moments: &VecDeque<(u64, Millis)>,
-        tail: &mut Tail,
-    ) -> io::Result<()> {
-        let first = moments.partition_point(|(position, _)| *position < tail.reached.position);
-        for (position, moment) in moments.range(first..).take_while(|it| it.0 < limit) {
-            self.append_until(consumer, *position, tail)?;
-            self.append(&moment_line(*moment), tail)?;
-        }
-        self.append_until(consumer, limit, tail)
-    }
-
-    /// Appends what is whole up to `limit`, and lines in place of what is no data.
-    fn append_until(&mut self, consumer: &Consumer, limit: u64, tail: &mut Tail) -> io::Result<()> {
-        while let Some(gap) = consumer.ring().first_gap(tail.reached.position, limit) {
-            self.append_data(consumer, gap.start, tail)?;
-            self.append(&gap_line(gap.end - gap.start), tail)?;
-            tail.reached.position = gap.end;
-        }
-        self.append_data(consumer, limit, tail)
-    }
-
-    fn append_data(&mut self, consumer: &Consumer, limit: u64, tail: &mut Tail) -> io::Result<()> {
-        let mut stage = std::mem::take(&mut self.stage);
-        let mut append = || {
-            while tail.reached.position < limit {
-                stage.begin_at(tail.reached.bytes);
-                let mut next = tail.reached.position;
-                while next < limit && stage.room() > 0 {
-                    next += stage.push(consumer.slice(next, limit)) as u64;
-                }
-                // Where more and more waits, the cache takes it at once.
-                if limit - tail.reached.position > BEHIND_BYTES {
-                    append_all(&*self.file, stage.bytes())?;
-                } else {
-                    append_all_past_cache(&*self.file, stage.bytes())?;
-                }
-                tail.note(stage.bytes());
-                tail.reached.position = next;
-            }
-            Ok(())
-        };
-        let outcome = append();
-        self.stage = stage;
-        outcome
     }
 
     fn append_time(&mut self, tail: &mut Tail) -> io::Result<()> {

@@ -50,8 +50,9 @@ impl<F: File> AofReader<'_, F> {
             Lines::default()
         } else {
             let text = &self.buffer[line.clone()];
-            let gap = parse_gap(text).unwrap_or(0);
-            self.has_gaps |= gap > 0;
+            let gap = parse_gap(text);
+            self.has_gaps |= gap.is_some();
+            let gap = gap.unwrap_or(0);
             self.moment = parse_moment(text).or(self.moment);
             if let Some((id, earlier)) = parse_history(text) {
                 self.history = Some((id, earlier.to_vec()));

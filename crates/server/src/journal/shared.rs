@@ -8,6 +8,7 @@ use crate::kept_files::KeptFiles;
 use crate::output::ALL_SAFE;
 use base::Millis;
 use base::mutex::Mutex;
+use journal::sync_line::ReplicationId;
 use journal::{CHUNK_BYTES, CutMark, Lane, Ring};
 use session::Instance;
 use settings::memory::MAXMEMORY;
@@ -30,6 +31,8 @@ const FLUSH_WAIT: Duration = Duration::from_millis(1);
 /// to several milliseconds, but not these.
 const WRITTEN_WITHIN: Duration = Duration::from_millis(1);
 const WRITTEN_STEP: Duration = Duration::from_micros(50);
+/// Wait for an id to be written.
+const TOLD_WITHIN: Duration = Duration::from_millis(100);
 /// Least bytes that may wait for the file before changes are stalled.
 const BUDGET_MIN: u64 = 16 << 20;
 /// Divisor of the live bytes: so much may wait for the file, if that is more.
@@ -60,6 +63,8 @@ pub struct Journal {
     shift: AtomicU64,
     /// Selections of databases in the stream of a primary, for the files: position and database.
     pub(super) selections: Mutex<Vec<(u64, usize)>>,
+    /// Id that the files tell; none while there are none, or the disk fails.
+    told: Mutex<Option<ReplicationId>>,
     /// Positions at which units with times to live begin, and the moments from which those count.
     pub(super) moments: Mutex<Vec<(u64, Millis)>>,
     /// True if replies to changes wait until these are safe.
@@ -147,6 +152,7 @@ impl Journal {
             reasons: Reasons::default(),
             shift: AtomicU64::new(0),
             selections: Mutex::default(),
+            told: Mutex::default(),
             moments: Mutex::default(),
             delays_replies: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
@@ -330,6 +336,23 @@ impl Journal {
     pub fn wait_until_written(&self) {
         let (tail, mut left) = (self.tail(), WRITTEN_WITHIN);
         while self.may_leave(tail) < tail && !left.is_zero() {
+            self.write_soon();
+            std::thread::sleep(WRITTEN_STEP);
+            left = left.saturating_sub(WRITTEN_STEP);
+        }
+    }
+
+    /// Notes which id the files tell.
+    pub(super) fn note_told(&self, id: Option<ReplicationId>) {
+        *self.told.lock() = id;
+    }
+
+    /// Waits a little for files, if there are some, to tell an id before replicas hear of it: a
+    /// killed process comes back under the id in its files. A disk that takes longer is not waited
+    /// for.
+    pub fn wait_until_told(&self, id: ReplicationId) {
+        let mut left = TOLD_WITHIN;
+        while self.told.lock().is_some_and(|told| told != id) && !left.is_zero() {
             self.write_soon();
             std::thread::sleep(WRITTEN_STEP);
             left = left.saturating_sub(WRITTEN_STEP);

@@ -218,13 +218,17 @@ impl JournalThread {
             self.id = history.id();
         }
         let Some(log) = &mut self.log else { return };
+        let (replicas, upstream) = (&self.instance.replicas, &self.instance.upstream);
+        log.set_followed(!replicas.is_empty() || upstream.is_replica());
         let selections = std::mem::take(&mut *self.journal.selections.lock());
         for (position, database) in selections {
             log.note_selected_database(position, database);
         }
         log.note_moments(std::mem::take(&mut *self.journal.moments.lock()));
         let earlier = history.map_or_else(String::new, |it| it.earlier_text());
-        if let Err(error) = log.set_history(self.id, earlier, now) {
+        let outcome = log.set_history(self.id, earlier, now);
+        self.journal.note_told(outcome.is_ok().then_some(self.id));
+        if let Err(error) = outcome {
             self.note_failure(&LogError::Write(error));
         }
     }
@@ -235,6 +239,9 @@ impl JournalThread {
             // Workers that share this core go on until they have nothing to do: so the sync is for
             // all of that, and not for the first.
             thread::yield_now();
+        }
+        if self.log.is_none() {
+            self.journal.note_told(None);
         }
         let Some(consumer) = &mut self.consumer else {
             // Nothing is put while the journal is off.

@@ -84,6 +84,7 @@ impl SenderThread {
                     true => format!("+CONTINUE {}\r\n", history.id().as_str()),
                     false => "+CONTINUE\r\n".to_owned(),
                 };
+                self.journal.wait_until_told(history.id());
                 // It has sent nothing else yet, so the line has room.
                 let _ = link.say(&line);
                 link.follow(at.wrapping_sub(shift));

@@ -91,6 +91,7 @@ impl SenderThread {
             self.instance.replicas.backlog.is_kept.store(true, Relaxed);
         }
         let Some(history) = self.instance.replicas.history() else { return };
+        self.journal.wait_until_told(history.id());
         let is_diskless = rows::REPL_DISKLESS_SYNC.get(&self.instance.settings);
         let (line, mut gone) = (
             format!(
