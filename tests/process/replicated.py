@@ -15,6 +15,7 @@ import itertools
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -34,7 +35,7 @@ from run import PATIENCE, Server, run
 WRITERS, WAITERS = 3, 2
 TOPOLOGIES = ("varve>varve", "valkey>varve", "redis>varve", "varve>valkey", "varve>redis", "varve>valkey>varve", "varve>varve>varve")
 PROGRAMS = {"valkey": "valkey-server", "redis": "redis-server"}
-DATABASES = (0, 3, 5)
+DATABASES = range(6)  # that are written to
 # What must not make a snapshot necessary: nobody has lost anything, and the backlog is large enough.
 LOSES_NOTHING = {"nothing", "links cut", "links halved", "links slow", "links killed", "stopped", "saved", "failover", "cut while stopped"}
 
@@ -162,6 +163,7 @@ class Nodes:
     def __init__(self, stack, topology, chance):
         self.chance, self.fills, self.counts, self.snapshots = chance, False, collections.Counter(), 0
         makers = topology.split(">")
+        self.have_redis, self.have_peers, self.spare_fields = "redis" in makers, set(makers) != {"varve"}, False
         self.all = [Node(stack, maker, "%s %d" % (maker, at), chance) for at, maker in enumerate(makers, 1)]
         for above, node in zip([None, *self.all], self.all):
             node.above = above
@@ -175,10 +177,12 @@ class Nodes:
     def followed(self):
         return [node for node in self.all if any(other.above is node for other in self.all)]
 
-    def settings_of_turn(self):
+    def settings_of_turn(self, changes_roles):
         """Limits of memory, and keys that stay behind their deadline."""
         self.fills = self.chance.random() < 0.25
-        self.keeps = self.chance.random() < 0.5
+        may_be_peers = self.have_peers and (changes_roles or self.primary.maker != "varve")
+        self.spare_fields = self.have_redis or may_be_peers
+        self.keeps = self.chance.random() < 0.5 and not (changes_roles and may_be_peers)
         limit = int(self.primary.facts("memory")["used_memory"]) + (8 << 20)
         policy = self.chance.choice(("allkeys-lru", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-ttl"))
         for node in self.all:
@@ -305,6 +309,8 @@ class Nodes:
     def is_level(self):
         offset = self.primary.facts()["master_repl_offset"]
         facts = [node.facts() for node in self.replicas()]
+        stopped = [it["master_link_stopped"] for it in facts if "master_link_stopped" in it]
+        assert not stopped, "a link is stopped: %s" % stopped
         return all((it["role"], it.get("master_link_status"), it.get("slave_repl_offset")) == ("slave", "up", offset) for it in facts) and offset
 
     def level(self):
@@ -320,29 +326,57 @@ class Nodes:
         seen = 0
         while True:
             offset = self.level()
-            sums = [(digest(node), tuple(pipelined(node.db, [word for at in DATABASES for word in (["SELECT", at], ["DBSIZE"])]))) for node in self.all]
+            sums = self.sums()
             if self.is_level() != offset:
                 seen = 0
-            elif len(set(sums)) == 1:
+            elif all(it == sums[0] for it in sums):
                 break
             else:
-                # A digest may have met the last change on its way.
+                # A digest may have met the last change on its way, or a deadline of a field has passed meanwhile.
                 seen += 1
-                assert seen < 4, "data differ at offset %s: %s\n%s" % (offset, sums, "\n".join(differing(self.primary, *self.replicas())))
+                assert seen < 8, "data differ at offset %s: %s\n%s" % (offset, self.different(sums), "\n".join(differing(self.primary, *self.replicas())))
             time.sleep(0.05 * seen)
-        self.counts["keys"] += sum(sums[0][1][1::2])
+        self.counts["keys"] += sum(sums[0][0])
+
+    @staticmethod
+    def different(sums):
+        """The first of what differs, shortened."""
+        return [shown({repr(it)})[:500] for it in sums]
+
+    def sums(self):
+        """What is to be the same on all nodes: the number of keys of each database, and the digest."""
+        counts = [[node.ask(*words) for at in DATABASES for words in (("SELECT", at), ("DBSIZE",))][1::2] for node in self.all]
+        if not self.have_peers:
+            return [(count, digest(node)) for count, node in zip(counts, self.all)]
+        names = [self.names(at) for at in DATABASES]
+        return [(count, [by_key(node, *it) for it in enumerate(names)]) for count, node in zip(counts, self.all)]
+
+    def names(self, database):
+        """The names of all keys, those past their deadline too, of which peers tell none: of hashes that clients see, and of others."""
+        node, now = next(node for node in self.all if node.maker == "varve"), time.time() * 1000
+        node.ask("SELECT", database)
+        hashes, others = [], []
+        names = sorted(node.ask("KEYS", "*"))
+        told = pipelined(node.db, [words for name in names for words in (["TYPE", name], ["PEXPIRETIME", name])])
+        for name, kind, deadline in zip(names, told[::2], told[1::2]):
+            if kind != b"hash":
+                others.append(name)
+            elif not 0 <= deadline <= now:
+                hashes.append(name)
+        return hashes, others
 
     def go_on(self):
-        """Lets expire what was kept, and holds that deadlines, groups and functions are the same as well."""
+        """Lets expire what was kept, and holds that all of it goes, and that deadlines, groups and functions are the same as well."""
         for node in self.all:
             node.keep_expired(False)
             node.ask("DEBUG", "SET-ACTIVE-EXPIRE", 1)
         deadline = time.monotonic() + PATIENCE
         while True:
             states = [state(node) for node in self.all]
-            if all(it == states[0] for it in states):
+            is_gone = not any(states[self.all.index(self.primary)]["hidden"]) or self.primary.maker != "varve"
+            if all(it == states[0] for it in states) and is_gone:
                 return
-            assert time.monotonic() < deadline, "states differ:\n" + "\n".join(differing_states(states))
+            assert time.monotonic() < deadline, "states differ, or what has expired stays:\n" + "\n".join(differing_states(states))
             time.sleep(0.05)
 
     def fulls(self):
@@ -352,7 +386,7 @@ class Nodes:
         """A turn: writes, and meanwhile what goes wrong; then a rest."""
         self.counts[what] += 1
         before = self.fulls()
-        self.settings_of_turn()
+        self.settings_of_turn(what in ("roles", "failover"))
         clients = [Writer(self, self.chance.random()) for _ in range(WRITERS)] + [Waiter(self, self.chance.random()) for _ in range(WAITERS)]
         try:
             time.sleep(0.1 + self.chance.random() * 0.3)
@@ -374,32 +408,47 @@ class Nodes:
         self.level()
         for node in self.all:
             assert node.it.process.poll() is None, "%s has ended by itself" % node
-            assert "master_link_stopped" not in node.facts(), (node, node.facts())
         self.compare()
         snapshots = self.fulls() - before
         assert what not in LOSES_NOTHING or snapshots == 0, "%d snapshots" % snapshots
         self.go_on()
 
 
+def by_key(node, database, names):
+    """Digests of keys. Those of hashes do not tell in all servers of fields that have deadlines: of hashes what clients see."""
+    hashes, others = names
+    node.ask("SELECT", database)
+    found = [others and node.ask("DEBUG", "DIGEST-VALUE", *others)]
+    with contextlib.closing(node.it.connect(PATIENCE)) as db:
+        db.command("SELECT", database)
+        told = pipelined(db, [["HGETALL", name] for name in hashes])
+    return found + [isinstance(pairs, list) and sorted(zip(pairs[::2], pairs[1::2])) for pairs in told]
+
+
 def state(node):
     """What a digest does not tell: deadlines, groups of streams, functions."""
-    found = {}
+    found, hidden = {}, []
     for database in DATABASES:
         node.ask("SELECT", database)
         names = sorted(node.ask("KEYS", "*"))
+        hidden.append(node.ask("DBSIZE") - len(names))
         told = pipelined(node.db, [word for name in names for word in (["TYPE", name], ["PEXPIRETIME", name])])
         for name, kind, deadline in zip(names, told[::2], told[1::2]):
             found[database, name] = (bytes(kind), deadline)
-        hashes = [name for name, kind in zip(names, told[::2]) if kind == b"hash"]
-        for name, its in zip(hashes, pipelined(node.db, [["HKEYS", name] for name in hashes])):
-            its = sorted(its) if isinstance(its, list) and its else [b""]
+        hashes, streams = ([name for name, kind in zip(names, told[::2]) if kind == wanted] for wanted in (b"hash", b"stream"))
+        told = pipelined(node.db, [words for name in hashes for words in (["HKEYS", name], ["HLEN", name])])
+        for name, its, count in zip(hashes, told[::2], told[1::2]):
+            its = sorted(its) if isinstance(its, list) else []
+            hidden.append(count != len(its))
+            its = its or [b""]
             found[database, name] += (list(zip(its, pipelined(node.db, [["HPEXPIRETIME", name, "FIELDS", len(its), *its]])[0])),)
-        streams = [name for name, kind in zip(names, told[::2]) if kind == b"stream"]
         for name, groups in zip(streams, pipelined(node.db, [["XINFO", "GROUPS", name] for name in streams])):
-            found[database, name] += (render(groups, full=True),)
+            groups = [dict(zip(it[::2], it[1::2])) for it in groups] if isinstance(groups, list) else []
+            found[database, name] += (render([it[word] for it in groups for word in (b"name", b"pending", b"last-delivered-id", b"entries-read")], full=True),)
     node.ask("SELECT", 0)
     libraries = [dict(zip(it[::2], it[1::2])) for it in node.ask("FUNCTION", "LIST", "WITHCODE")]
     found["functions"] = sorted((it[b"library_name"], it[b"library_code"]) for it in libraries)
+    found["hidden"] = hidden
     return found
 
 
@@ -418,18 +467,30 @@ def differing(primary, *others):
             for it in (primary, node):
                 it.ask("SELECT", database)
             names = sorted({*primary.ask("KEYS", "*"), *node.ask("KEYS", "*")})
-            facts = [pipelined(it.db, [word for name in names for word in (["DEBUG", "DIGEST-VALUE", name], ["TYPE", name], ["PEXPIRETIME", name])]) for it in (primary, node)]
-            differ = [at for at in range(len(names)) if facts[0][3 * at : 3 * at + 3] != facts[1][3 * at : 3 * at + 3]]
-            for at in differ[:8]:
-                told = [facts[it][3 * at : 3 * at + 3] for it in (0, 1)]
-                yield "database %d, %s: %s %s, %s %s" % (database, names[at], primary, told[0], node, told[1])
-                yield "  %.1500s\n  %.1500s" % tuple(repr(read(it, names[at])) for it in (primary, node))
+            for name in names:
+                one, other = ([it.ask(*words, name) for words in (("DEBUG", "DIGEST-VALUE"), ("TYPE",), ("PEXPIRETIME",))] for it in (primary, node))
+                if one != other:
+                    yield "database %d, %s: %s %s, %s %s" % (database, name, primary, one, node, other)
+                    one, other = (parts(it, name) for it in (primary, node))
+                    yield from ("  %s alone: %s" % (it, shown(has - lacks)) for it, has, lacks in ((primary, one, other), (node, other, one)))
 
 
-def read(node, name):
-    kind = bytes(node.ask("TYPE", name))
+def parts(db, name):
+    """A value as a set of what it consists of."""
     words = {b"string": ["GET"], b"list": ["LRANGE", 0, -1], b"set": ["SMEMBERS"], b"zset": ["ZRANGE", 0, -1, "WITHSCORES"], b"hash": ["HGETALL"], b"stream": ["XRANGE", "-", "+"]}
-    return kind in words and node.ask(words[kind][0], name, *words[kind][1:])
+    kind = bytes(db.command("TYPE", name))
+    found = words.get(kind) and db.command(words[kind][0], name, *words[kind][1:])
+    if kind in (b"zset", b"hash"):
+        found = list(zip(found[::2], found[1::2]))
+    if kind == b"hash" and found:
+        deadlines = db.command("HPEXPIRETIME", name, "FIELDS", len(found), *(field for field, _ in found))
+        found = [(*pair, deadline) for pair, deadline in zip(found, deadlines)]
+    return set(map(repr, enumerate(found) if kind == b"list" else found if isinstance(found, list) else [found]))
+
+
+def shown(those):
+    """Some of them, with long runs of a letter shortened."""
+    return re.sub(r"(\w)\1{9,}", r"\1..\1", " ".join(sorted(those)))[:1500]
 
 
 FAULTS = ["nothing", "links cut", "links halved", "links slow", "links killed", "stopped", "cut while stopped", "saved", "killed", "replica killed", "primary killed"]
