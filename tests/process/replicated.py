@@ -3,10 +3,10 @@
 
     VARVE_SERVER=target/release/varve-server tests/process/replicated.py [CASE ...]
 
-TURNS  for each topology (2); each ends with a rest
-TIME   seconds for each topology, in place of TURNS
-SEED   what is drawn comes of it (1); what threads do beside each other does not
-KEEP   a folder: files of nodes whose data differ are kept there
+TURNS         for each topology (2); each ends with a rest
+SECONDS_EACH  for each topology, in place of TURNS
+SEED          what is drawn comes of it (1); what threads do beside each other does not
+KEEP          a folder: files of nodes whose data differ are kept there
 """
 
 import collections
@@ -513,7 +513,7 @@ def survive(topology):
     """As many turns as are asked for."""
     if topology.count("varve") <= topology.count(">") and not are_there():
         return "there are no peers"
-    seed, seconds, turns = os.environ.get("SEED", "1"), float(os.environ.get("TIME", 0)), int(os.environ.get("TURNS", 2))
+    seed, seconds, turns = os.environ.get("SEED", "1"), float(os.environ.get("SECONDS_EACH", 0)), int(os.environ.get("TURNS", 2))
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
         nodes = Nodes(stack, topology, random.Random("%s %s" % (seed, topology)))
