@@ -21,7 +21,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from failover_faults import Gate, memory
@@ -161,7 +160,7 @@ class Nodes:
     """All nodes of a topology, and what is done to them."""
 
     def __init__(self, stack, topology, chance):
-        self.chance, self.fills, self.counts, self.snapshots = chance, False, collections.Counter(), 0
+        self.chance, self.fills, self.keeps, self.counts = chance, False, False, collections.Counter()
         makers = topology.split(">")
         self.have_redis, self.have_peers, self.spare_fields = "redis" in makers, set(makers) != {"varve"}, False
         self.all = [Node(stack, maker, "%s %d" % (maker, at), chance) for at, maker in enumerate(makers, 1)]
@@ -334,14 +333,9 @@ class Nodes:
             else:
                 # A digest may have met the last change on its way, or a deadline of a field has passed meanwhile.
                 seen += 1
-                assert seen < 8, "data differ at offset %s: %s\n%s" % (offset, self.different(sums), "\n".join(differing(self.primary, *self.replicas())))
+                assert seen < 8, "data differ at offset %s: %s\n%s" % (offset, sums_shown(sums), "\n".join(differing(self.primary, *self.replicas())))
             time.sleep(0.05 * seen)
         self.counts["keys"] += sum(sums[0][0])
-
-    @staticmethod
-    def different(sums):
-        """The first of what differs, shortened."""
-        return [shown({repr(it)})[:500] for it in sums]
 
     def sums(self):
         """What is to be the same on all nodes: the number of keys of each database, and the digest."""
@@ -463,15 +457,15 @@ def differing_states(states):
 def differing(primary, *others):
     """The first keys that differ, and how."""
     for node in others:
+        by_digest = primary.maker == node.maker
         for database in DATABASES:
             for it in (primary, node):
                 it.ask("SELECT", database)
-            names = sorted({*primary.ask("KEYS", "*"), *node.ask("KEYS", "*")})
-            for name in names:
-                one, other = ([it.ask(*words, name) for words in (("DEBUG", "DIGEST-VALUE"), ("TYPE",), ("PEXPIRETIME",))] for it in (primary, node))
-                if one != other:
-                    yield "database %d, %s: %s %s, %s %s" % (database, name, primary, one, node, other)
-                    one, other = (parts(it, name) for it in (primary, node))
+            for name in sorted({*primary.ask("KEYS", "*"), *node.ask("KEYS", "*")}):
+                digests = [it.ask("DEBUG", "DIGEST-VALUE", name) for it in (primary, node)]
+                one, other = (parts(it, name) for it in (primary, node))
+                if digests[0] != digests[1] and (by_digest or one != other):
+                    yield "database %d, %s, which expires at %s and %s:" % (database, name, *(it.ask("PEXPIRETIME", name) for it in (primary, node)))
                     yield from ("  %s alone: %s" % (it, shown(has - lacks)) for it, has, lacks in ((primary, one, other), (node, other, one)))
 
 
@@ -486,6 +480,11 @@ def parts(db, name):
         deadlines = db.command("HPEXPIRETIME", name, "FIELDS", len(found), *(field for field, _ in found))
         found = [(*pair, deadline) for pair, deadline in zip(found, deadlines)]
     return set(map(repr, enumerate(found) if kind == b"list" else found if isinstance(found, list) else [found]))
+
+
+def sums_shown(sums):
+    """What was summed on each node, shortened."""
+    return "; ".join(repr(it)[:300] for it in sums)
 
 
 def shown(those):
