@@ -167,7 +167,7 @@ impl World {
         let mut visitor = Expire { keys: &self.keys, model: &mut self.model, now };
         while let Some(from) = at {
             let now = Tick(u16::from(now));
-            at = self.index.sweep_deadlines(&self.blocks, from, now, lines_max, &mut visitor);
+            at = self.index.sweep_deadlines(&self.blocks, from, Some(now), lines_max, &mut visitor);
         }
         assert!(self.model.values().all(|(_, deadline)| deadline.is_none_or(|it| it > now)));
     }

@@ -487,6 +487,57 @@ def what_real_streams_hold_is_applied():
         assert b"#gap" in files and not any(word in files for word in (b"PUBLISH", b"GETACK", b"REPLCONF", b"ping")), files
 
 
+def fields_past_their_deadline_are_there_as_long_as_the_primary_has_them():
+    with server() as primary:
+        db = primary.db
+        db.command("DEBUG", "SET-ACTIVE-EXPIRE", "0")
+        for key, words in (("all", ("f", "v")), ("some", ("f", "v", "g", "1"))):
+            db.command("HSET", key, *words)
+            db.command("HPEXPIRE", key, "1", "FIELDS", "1", "f")
+        primary.until(lambda: is_absent(db.command("HGET", "all", "f")) and is_absent(db.command("HGET", "some", "f")))
+        with replica_of(primary) as replica:
+            caught_up(primary, replica)
+            assert digest(db) == digest(replica.db) and replica.db.command("DBSIZE") == 2
+            assert db.command("RENAME", "all", "renamed") == b"OK" and db.command("COPY", "some", "copy") == 1
+            caught_up(primary, replica)
+            assert digest(db) == digest(replica.db)
+            db.command("DEBUG", "SET-ACTIVE-EXPIRE", "1")
+            primary.until(lambda: db.command("DBSIZE") == 2)
+            caught_up(primary, replica)
+            assert digest(db) == digest(replica.db) and replica.db.command("HGETALL", "copy") == [b"g", b"1"]
+            assert "master_link_stopped" not in link(replica)
+
+
+def payloads_of_versions_that_clients_may_not_send_are_taken_from_a_primary():
+    sealed = lambda value: value + b"\x0c\x00" + crc64(value + b"\x0c\x00").to_bytes(8, "little")
+    code = b"#!lua name=lib\nserver.register_function{function_name='f', callback=function() return 7 end, flags={'no-writes'}}"
+    with follower() as (primary, replica):
+        primary.sync()
+        primary.acknowledged(0)
+        for words in (("SELECT", "0"), ("RESTORE", "k", "0", sealed(b"\x00\x01v")), ("FUNCTION", "RESTORE", sealed(b"\xf5" + bytes([0x40, len(code)]) + code))):
+            primary.send(encoded(*words))
+        replica.until(lambda: replica.db.command("GET", "k") == b"v" and replica.db.command("FCALL", "f", "0") == 7)
+        assert "master_link_stopped" not in link(replica)
+        replica.db.command("REPLICAOF", "NO", "ONE")
+        assert replica.db.command("RESTORE", "l", "0", sealed(b"\x00\x01v")) == Error(b"ERR DUMP payload version or checksum are wrong")
+
+
+def the_stream_of_who_is_promoted_says_which_database_is_selected():
+    with follower() as (primary, replica):
+        primary.sync()
+        primary.acknowledged(0)
+        stream = encoded("SELECT", "3") + encoded("SET", "a", "1")
+        primary.send(stream)
+        primary.acknowledged(len(stream))
+        assert replica.db.command("REPLICAOF", "NO", "ONE") == b"OK"
+        below = Replica(replica, *VALKEY, psync=(ID, len(stream) + 1))
+        assert below.line().startswith(b"+CONTINUE ")
+        replica.db.command("SELECT", "3")
+        replica.db.command("SET", "b", "2")
+        assert bytes(below.follow(encoded("SET", "b", "2")).stream) == encoded("SELECT", "3") + encoded("SET", "b", "2")
+        below.close()
+
+
 def what_cannot_be_applied_stops_the_link_and_the_data_stays():
     for bad in [encoded("NOSUCH", "k"), encoded("INCR", "text"), encoded("SET", "text"), encoded("SELECT", "99"), encoded("MULTI") + encoded("LPUSH", "text", "x") + encoded("EXEC")]:
         with follower() as (primary, replica):

@@ -142,15 +142,18 @@ impl Steady {
 }
 
 /// Coarse moment, in units of 256 ms modulo 2^16, so two ticks compare within 2.3 hours of each
-/// other.
+/// other. Half of that lies ahead of now and half behind: one that is due compares as earlier than
+/// all that are not for as long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick(pub u16);
 
 impl Tick {
     /// Milliseconds of a tick.
     pub const MILLIS: u64 = 256;
-    /// Most ticks ahead that still compare as later.
-    pub const AHEAD_MAX: u64 = (1 << 15) - 1;
+    /// Most ticks ahead of now that are used.
+    pub const AHEAD_MAX: u64 = (1 << 14) - 1;
+    /// Milliseconds after which a tick that is due has to be looked at, or may compare wrongly.
+    pub const LATE_MAX_MILLIS: u64 = (1 << 14) * Tick::MILLIS;
 
     /// Returns true if this tick is `now` or before it.
     #[inline]
@@ -202,6 +205,18 @@ mod tests {
         let now = Millis(1 << 40);
         for ago in [0, 1, 1_000, 3 * 3_600_000, 5 * 3_600_000, 365 * 24 * 3_600_000, 1 << 40] {
             assert!(Tick::of_deadline(Millis(now.0 - ago), now).is_due(now.tick()), "{ago} ms ago");
+        }
+    }
+
+    #[test]
+    fn what_is_due_is_earlier_than_every_deadline_however_late_it_is_looked_at() {
+        let begin = Millis(1 << 40);
+        for late in [0, 1, 2, 10, 1_000, 10_000, (1 << 14) - 1].map(|it| it * Tick::MILLIS) {
+            let (due, now) = (begin.tick(), Millis(begin.0 + late));
+            for ahead in [1_000, 3_600_000, 10_000_000, 1 << 40] {
+                let next = Tick::of_deadline(Millis(now.0 + ahead), now);
+                assert_eq!((due.earlier(next), next.earlier(due)), (due, due), "{late} {ahead}");
+            }
         }
     }
 

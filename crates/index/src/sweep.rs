@@ -21,25 +21,26 @@ pub trait DeadlineVisitor {
 }
 
 impl Index {
-    /// Visits all entries with deadlines in the buckets that are due, from the one on in which
-    /// `from` lies to the end of its block, until `buckets_max` buckets were visited. Returns where
-    /// to go on: in the same block, at the next one, or `None` when that is beyond this shard.
+    /// Visits all entries with deadlines in the buckets that are due, or in all with a tick where
+    /// `due` is none, as where ticks are too old to tell anything: from the one on in which `from`
+    /// lies to the end of its block, until `buckets_max` buckets were visited. Returns where to go
+    /// on: in the same block, at the next one, or `None` when that is beyond this shard.
     pub fn sweep_deadlines(
         &self,
         blocks: &Blocks,
         from: Position,
-        now: Tick,
+        due: Option<Tick>,
         buckets_max: usize,
         visitor: &mut impl DeadlineVisitor,
     ) -> Option<Position> {
         let found = self.block_ref(blocks, from.hash())?;
         let next = next_block(from, found.depth());
-        if !block_tick(blocks, found.frame()).is_some_and(|tick| tick.is_due(now)) {
+        let is_visited = |tick: Tick| due.is_none_or(|now| tick.is_due(now));
+        if !block_tick(blocks, found.frame()).is_some_and(is_visited) {
             return next;
         }
         let block = blocks.block(found.frame(), found.size());
-        let is_due =
-            |bucket: &u32| block.bucket(*bucket).tick().is_some_and(|tick| tick.is_due(now));
+        let is_due = |bucket: &u32| block.bucket(*bucket).tick().is_some_and(is_visited);
         let begin = block.home(found.position(from.hash()));
         let due: Vec<u32> = (begin..block.len()).filter(is_due).take(buckets_max).collect();
         let prefetch = |bucket: u32, visitor: &mut _| prefetch_bucket(block, bucket, visitor);

@@ -266,7 +266,8 @@ impl<W: Write> Target<'_, W> {
     fn write_rdb_key(&mut self, cut: &mut Cut<'_>, copied: &Copied<'_>) -> Result<(), SaveError> {
         let (timed, mut encoder) = (self.timed, Encoder::default());
         let form = loop {
-            let looked = cut.read(copied, |value| encoder.look(value, timed));
+            // Parts past their deadline are there until their removal is in the stream.
+            let looked = cut.read(copied, |value| encoder.look(value.with_expired(), timed));
             if let ControlFlow::Break(form) = looked {
                 break form;
             }
@@ -278,7 +279,7 @@ impl<W: Write> Target<'_, W> {
             self.output.byte(number);
             self.output.text(copied.key());
             self.write_slices(cut, copied, |value, output, most| {
-                encoder.write(value, form, output, most)
+                encoder.write(value.with_expired(), form, output, most)
             })?;
             self.count_key();
         }

@@ -9,7 +9,7 @@
 //! ahead. Later deadlines may be unknown: the next whole sweep finds them.
 
 use base::units::SHARDS;
-use base::{Millis, ShardId};
+use base::{Millis, ShardId, Tick};
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::{
     AtomicU64,
@@ -23,6 +23,8 @@ const NONE: u64 = u64::MAX;
 pub struct Deadlines {
     earliest: Box<[AtomicU64]>,
     sleep: CachePadded<Sleep>,
+    /// When all were looked at last; zero if they never were.
+    swept_at: AtomicU64,
 }
 
 /// Whether the sweep has to be woken. A thread that notes a deadline writes the one word and then
@@ -39,7 +41,7 @@ impl Default for Deadlines {
     fn default() -> Deadlines {
         let sleep = Sleep { next_look: AtomicU64::new(NONE), asleep_until: AtomicU64::new(0) };
         let earliest = (0..SHARDS).map(|_| AtomicU64::new(NONE)).collect();
-        Deadlines { earliest, sleep: CachePadded::new(sleep) }
+        Deadlines { earliest, sleep: CachePadded::new(sleep), swept_at: AtomicU64::new(0) }
     }
 }
 
@@ -79,6 +81,18 @@ impl Deadlines {
     pub(crate) fn end_sweep(&self) {
         let earliest = self.earliest.iter().map(|it| it.load(Relaxed)).min().unwrap_or(NONE);
         self.sleep.next_look.fetch_min(earliest, SeqCst);
+    }
+
+    /// Notes that all deadlines were looked at.
+    pub(crate) fn note_whole_sweep(&self, now: Millis) {
+        self.swept_at.store(now.0, Relaxed);
+    }
+
+    /// Returns true if it is so long ago that all were looked at that ticks tell nothing: while
+    /// expired keys were kept, or the wall clock was set.
+    pub(crate) fn may_have_wrapped(&self, now: Millis) -> bool {
+        let swept_at = self.swept_at.load(Relaxed);
+        swept_at > 0 && now.0.abs_diff(swept_at) > Tick::LATE_MAX_MILLIS / 2
     }
 
     /// Returns when to look next.

@@ -31,13 +31,15 @@ pub struct Looking {
     until: Millis,
     /// Shards are passed over in which no deadline is known to have passed.
     only_due: bool,
+    /// Buckets are looked at whatever their ticks say.
+    trusts_no_tick: bool,
 }
 
 impl Looking {
     /// Looks at all keys whose deadlines may pass until a moment, so that those are known then. A
     /// key is looked at more than once.
     pub fn ahead(now: Millis, until: Millis) -> Looking {
-        Looking { now, until: until.max(now), only_due: false }
+        Looking { now, until: until.max(now), only_due: false, trusts_no_tick: false }
     }
 
     /// Does the same where a deadline has passed that is known.
@@ -47,7 +49,10 @@ impl Looking {
 
     /// Looks at keys once, when their deadlines have certainly passed, up to a tick late.
     pub fn once(now: Millis) -> Looking {
-        Looking { now, until: Millis(now.0.saturating_sub(Tick::MILLIS - 1)), only_due: false }
+        Looking {
+            until: Millis(now.0.saturating_sub(Tick::MILLIS - 1)),
+            ..Looking::ahead(now, now)
+        }
     }
 }
 
@@ -76,7 +81,7 @@ impl Store {
     pub fn sweep_deadlines_pausing(
         &self,
         thread: &mut ThreadContext,
-        looking: Looking,
+        mut looking: Looking,
         pause: impl Fn(),
     ) -> Swept {
         let (mut swept, deadlines) = (Swept::default(), self.deadlines());
@@ -85,6 +90,7 @@ impl Store {
         }
         let databases: Vec<usize> = self.used_databases().collect();
         deadlines.begin_sweep();
+        looking.trusts_no_tick = !looking.only_due && deadlines.may_have_wrapped(looking.now);
         let is_passed_over = |shard| looking.only_due && !deadlines.is_due(shard, looking.now);
         for shard in ShardId::all().filter(|shard| !is_passed_over(*shard)) {
             deadlines.begin_shard(shard);
@@ -93,6 +99,9 @@ impl Store {
             }
         }
         deadlines.end_sweep();
+        if !looking.only_due {
+            deadlines.note_whole_sweep(looking.now);
+        }
         swept
     }
 
@@ -110,7 +119,7 @@ impl Store {
         looking: Looking,
         pause: &impl Fn(),
     ) -> u64 {
-        let Looking { now, until, .. } = looking;
+        let Looking { now, until, trusts_no_tick, .. } = looking;
         let Some(keyspace) = self.keyspace(database) else { return 0 };
         let index = self.shards.counts(keyspace, shard);
         let mut expired = 0;
@@ -124,7 +133,7 @@ impl Store {
             }
             let (mut in_part, before) = (Vec::new(), thread.counters.expired_by_sweep.get());
             let mut guard = self.shards.lock_quietly(thread, shard, now);
-            let place = (from, until.tick());
+            let place = (from, (!trusts_no_tick).then(|| until.tick()));
             at = guard.sweep_deadlines(keyspace, place, BUCKETS_PER_HOLD, |value| {
                 judge(value, now, &mut in_part)
             });
@@ -198,10 +207,14 @@ mod tests {
     }
 
     fn set(store: &Store, thread: &mut ThreadContext, name: &str, deadline: u64) {
+        set_at(NOW, store, thread, name, deadline);
+    }
+
+    fn set_at(now: Millis, store: &Store, thread: &mut ThreadContext, name: &str, deadline: u64) {
         store.enter(thread);
         let key = store.key(store.keyspace(0).expect("one"), name.as_bytes());
-        store.reserve(thread, 1_000, NOW).expect("room");
-        let mut access = store.lock(thread, &key, NOW).muted();
+        store.reserve(thread, 1_000, now).expect("room");
+        let mut access = store.lock(thread, &key, now).muted();
         let deadline = Expiry::At(Millis(deadline));
         access.set_string(&key, b"value", Encoding::Raw, deadline).expect("room");
         access.report_changes_silently(1);
@@ -241,6 +254,27 @@ mod tests {
             store.sweep_deadlines_pausing(&mut thread, looking, || {}).expired
         };
         assert_eq!((swept(99), swept(100 + 256)), (0, 1));
+    }
+
+    #[test]
+    fn keys_that_have_waited_long_for_a_sweep_go_though_others_beside_them_stay() {
+        const HOUR: u64 = 3_600_000;
+        const KEYS: u64 = if cfg!(miri) { 200 } else { 4_000 };
+        for waited in [1_000, 3_000, HOUR / 2, HOUR, 2 * HOUR, 3 * HOUR, 5 * HOUR, 100 * HOUR] {
+            let store = store();
+            let mut thread = store.thread_context().expect("a thread");
+            store.sweep_deadlines(&mut thread, NOW);
+            store.keep_expired(true);
+            (0..KEYS).for_each(|it| set(&store, &mut thread, &format!("early {it}"), NOW.0 + 1));
+            let late = Millis(NOW.0 + waited);
+            for it in 0..KEYS {
+                let deadline = late.0 + 1_000 * HOUR;
+                set_at(late, &store, &mut thread, &format!("late {it}"), deadline);
+            }
+            store.keep_expired(false);
+            let swept = store.sweep_deadlines(&mut thread, Millis(late.0 + 1_000));
+            assert_eq!((swept.expired, store.keys()), (KEYS, KEYS), "{waited} ms");
+        }
     }
 
     #[test]

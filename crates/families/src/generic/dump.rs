@@ -56,7 +56,7 @@ pub fn restore_with(call: &mut Call<'_>, attributes: Option<Attributes>) -> Outc
     let is_own = payload_version(payload) == Some(timed_version(settings));
     let checks = Checks {
         checksum: !call.instance.skips_checksums.load(Relaxed),
-        version: checks_version(settings) && !is_own && !call.instance.store.applies_journal(),
+        version: checks_version(settings) && !is_own && !call.is_obeyed(),
     };
     let hasher = call.instance.store.hasher();
     let collected = snapshot::read_payload(payload, checks, hasher)?;

@@ -219,7 +219,8 @@ fn a_sweep_visits_every_entry_that_may_be_due_and_removes_the_expired() {
         let mut visitor = Expire { world: &world.hashes, keep: &keep, seen: Vec::new() };
         let mut at = Some(world.start());
         while let Some(from) = at {
-            at = world.index.sweep_deadlines(&world.blocks, from, Tick(now), 16, &mut visitor);
+            at =
+                world.index.sweep_deadlines(&world.blocks, from, Some(Tick(now)), 16, &mut visitor);
         }
         visitor.seen.len()
     };

@@ -6,6 +6,7 @@ use crate::oom_score::OomScoreFile;
 use crate::replicas::new_id;
 use base::mutex::Mutex;
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use journal::Lane;
 use replication::ReplicationId;
 use session::{Holder, Instance, Primary, Stream};
 use settings::replication::REPLICAOF;
@@ -17,6 +18,8 @@ use std::sync::{Arc, Weak};
 #[derive(Debug)]
 pub struct Roles {
     journal: Arc<Journal>,
+    /// For what a change of the role puts into the stream.
+    lane: Mutex<Option<Lane>>,
     oom_score: Arc<OomScoreFile>,
     wake: Sender<()>,
     pub(super) woken: Receiver<()>,
@@ -37,6 +40,7 @@ impl Roles {
         let (wake, woken) = unbounded();
         Arc::new(Roles {
             journal: Arc::clone(journal),
+            lane: Mutex::new(journal.take_lane()),
             oom_score: Arc::clone(oom_score),
             wake,
             woken,
@@ -46,6 +50,17 @@ impl Roles {
             has_begun: AtomicBool::new(false),
             was_asked_for: AtomicBool::new(false),
         })
+    }
+
+    /// Has the stream of a new primary begin with its selected database. The primary that there was
+    /// goes on with the stream as well, and Valkey and Redis begin in database 0 then.
+    fn select_again(&self) {
+        if let Some(lane) = &mut *self.lane.lock() {
+            let database = self.journal.ring().selected_database();
+            let position = lane.select_again(database);
+            lane.withdraw();
+            self.journal.note_selection(position, database);
+        }
     }
 
     /// Notes that the data is all of the stream up to its end.
@@ -142,6 +157,9 @@ impl Stream for Shared {
         }
         roles.was_asked_for.store(follows && roles.has_begun.load(Acquire), Release);
         journal.reasons.follow(&instance.store, follows);
+        if was_replica && !follows && !journal.reasons.all().is_empty() {
+            roles.select_again();
+        }
         instance.upstream.set(primary, instance.clock.steady());
         // No write is admitted by the role that there was.
         instance.follow_role();

@@ -119,12 +119,12 @@ impl<'a> Guard<'a> {
     }
 
     /// Visits the keys with deadlines, or with parts that have some, in the buckets of the block in
-    /// which `from` lies that are due at `until`, from there on, `buckets_max` buckets at most;
-    /// keys that have expired are removed. Returns where to go on.
+    /// which `from` lies that are due at `until`, or in all where that is none, from there on,
+    /// `buckets_max` buckets at most; keys that have expired are removed. Returns where to go on.
     pub fn sweep_deadlines(
         &mut self,
         keyspace: KeyspaceId,
-        (from, until): (Position, Tick),
+        (from, until): (Position, Option<Tick>),
         buckets_max: usize,
         judge: impl FnMut(ValueRef<'_>) -> Verdict,
     ) -> Option<Position> {
