@@ -127,7 +127,6 @@ else
   process links
   process failover
   SEEDS=8 process failover_faults
-  process replicated
   process sentinel a_primary_that_dies_is_replaced_and_comes_back_as_a_replica a_sentinel_is_a_user_with_few_rights
   process one_core
   process busy
