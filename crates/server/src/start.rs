@@ -339,6 +339,7 @@ fn make_instance(
     let config = StoreConfig { databases, hasher, address_space: None };
     let store = Store::new(config).map_err(system("reserving address space"))?;
     let clock = Clock::Wall;
+    store.deadlines().note_whole_sweep(clock.now());
     let identity = Identity {
         run_id: random_digits()?,
         started: clock.steady(),

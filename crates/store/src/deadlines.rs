@@ -23,7 +23,7 @@ const NONE: u64 = u64::MAX;
 pub struct Deadlines {
     earliest: Box<[AtomicU64]>,
     sleep: CachePadded<Sleep>,
-    /// When all were looked at last; zero if they never were.
+    /// When all were looked at last, or there was none; zero if nobody has told.
     swept_at: AtomicU64,
 }
 
@@ -83,8 +83,8 @@ impl Deadlines {
         self.sleep.next_look.fetch_min(earliest, SeqCst);
     }
 
-    /// Notes that all deadlines were looked at.
-    pub(crate) fn note_whole_sweep(&self, now: Millis) {
+    /// Notes that no deadline was set before: all were looked at, or there is none yet.
+    pub fn note_whole_sweep(&self, now: Millis) {
         self.swept_at.store(now.0, Relaxed);
     }
 

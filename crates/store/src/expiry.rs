@@ -263,7 +263,7 @@ mod tests {
         for waited in [1_000, 3_000, HOUR / 2, HOUR, 2 * HOUR, 3 * HOUR, 5 * HOUR, 100 * HOUR] {
             let store = store();
             let mut thread = store.thread_context().expect("a thread");
-            store.sweep_deadlines(&mut thread, NOW);
+            store.deadlines().note_whole_sweep(NOW);
             store.keep_expired(true);
             (0..KEYS).for_each(|it| set(&store, &mut thread, &format!("early {it}"), NOW.0 + 1));
             let late = Millis(NOW.0 + waited);
