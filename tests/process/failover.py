@@ -120,7 +120,7 @@ def writes_wait_for_the_end_and_reads_and_a_pause_of_clients_do_not():
         assert primary.db.command("FAILOVER", "TIMEOUT", "50") == b"OK"
         assert held(primary, "SET", "k", "3").read() == b"OK"
         assert phase(primary) == "no-failover" and paused(primary) == ("none", "none") and link(primary)["role"] == "master"
-        assert "Replica never caught up before timeout" in primary.output.read_text()
+        primary.until(lambda: "Replica never caught up before timeout" in primary.output.read_text())
 
 
 def a_target_that_refuses_leaves_the_primary_what_it_was():
@@ -286,7 +286,8 @@ def what_is_on_its_way_from_who_hands_over_is_waited_for():
 
 def a_target_that_was_promoted_and_follows_again_is_promoted_again_with_what_it_has_taken():
     with with_played_primary() as (primary, replica, offset):
-        assert hand_over(replica, ID, offset).line().startswith(b"+CONTINUE ")
+        answer = hand_over(replica, ID, offset).line()
+        assert answer.startswith(b"+CONTINUE "), (answer, replica.output.read_text())
         assert replica.db.command("SET", "taken", "1") == b"OK"
         # As a server does that is started with the settings that it had before.
         assert replica.db.command("REPLICAOF", "127.0.0.1", primary.port) == b"OK"

@@ -8,6 +8,10 @@ use crossbeam_channel::{Sender, bounded};
 use session::Owner;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
+use std::time::Duration;
+
+/// Longest wait for the sender to keep the stream.
+const KEPT_WITHIN: Duration = Duration::from_secs(1);
 
 /// What other threads ask of the sender.
 #[derive(Debug)]
@@ -120,8 +124,8 @@ impl Door {
         let (done, is_done) = bounded(1);
         *self.kept.lock() = Some(done);
         self.keep();
-        // An error is ignored: the sender has ended.
-        let _ = is_done.recv();
+        // It has ended, or is kept from its processor: then it begins with what comes later.
+        let _ = is_done.recv_timeout(KEPT_WITHIN);
     }
 
     /// What `keep_and_wait` has brought.

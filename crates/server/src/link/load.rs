@@ -197,7 +197,8 @@ impl LinkThread {
         outcome?;
         // Others that follow the same primary may come here when this server is promoted.
         if let Some(door) = self.journal.door() {
-            door.keep();
+            // From before its role can change: what that puts is wanted too.
+            door.keep_and_wait(None);
         }
         tracing::info!("The data of the primary is loaded: {} keys", self.instance.store.keys());
         Ok(())
