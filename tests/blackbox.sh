@@ -110,6 +110,11 @@ else
   part suites tests/clients/suites/run --small
   part clients clients
   part queues queues
+  process memcached
+  process appending
+  process replicas
+  process full_disk
+  process listening
   for kind in die fail full; do part "process, crashes ($kind)" python3 tests/process/crashes.py --kinds $kind --every 7; done
   transcripts "" "$VARVE_SERVER"
   [[ -z ${RELEASE_SERVER:-} ]] || transcripts "release, " "$RELEASE_SERVER"
@@ -120,7 +125,6 @@ else
   process journaled --lives 2 --rounds 25 --transcripts 4
   process order
   process users
-  process replicas
   process following
   process replica_settings
   process slow_replicas
@@ -139,7 +143,6 @@ else
   process saving
   process migrate
   process moving
-  process memcached
   process memcached_tools
   process attributes
   process expiring
@@ -147,10 +150,7 @@ else
   process large_values
   process sharing
   process signals
-  process listening
   part tools python3 tests/tools/run.py
-  process appending
-  process full_disk
   process full_disks --every 7
   process leftovers
   process short_lives
