@@ -53,11 +53,12 @@ def a_link_with_tls_has_the_data_through_cuts_and_certificates_are_asked_for():
                     write_at_random(primary.db, chance, 300)
                     primary.db.command("SET", "large", chance.randbytes(WORDS))
                     if turn % 2:
+                        primary.until(lambda: "state=online" in link(primary).get("slave0", ""))
                         primary.db.command("CLIENT", "KILL", "TYPE", "replica")
                 assert primary.db.command("WAIT", 1, 0) == 1
                 primary.until(lambda: digest(primary.db) == digest(replica.db))
                 syncs = fields(primary.db, "stats")
-                assert (syncs["sync_full"], syncs["sync_partial_ok"]) == ("1", "3"), syncs
+                assert (syncs["sync_full"], syncs["sync_partial_ok"]) == ("1", "3"), (syncs["sync_full"], syncs["sync_partial_ok"], primary.output.read_text())
             for settings in (encrypted(others, "other"), []):
                 with server(*encrypted_primary, *settings) as stranger:
                     stranger.db.command("SET", "kept", "1")

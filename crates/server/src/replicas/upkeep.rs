@@ -71,8 +71,15 @@ impl SenderThread {
 
     /// Has a replica that is gone keep its place, as long as `repl-backlog-time` says.
     pub(super) fn keep_place(&mut self, link: &Link, who: &str) {
-        if let State::Follows(position) | State::Loads(position) = link.state {
-            self.keep_lost(who.to_owned(), position);
+        let first = self.backlog.as_ref().map_or(0, Backlog::first);
+        match link.state {
+            // What it was sent and has not acknowledged may not have come.
+            State::Follows(sent) => {
+                let has = link.replica.acknowledged().wrapping_sub(self.journal.shift());
+                self.keep_lost(who.to_owned(), if has < sent { has.max(first) } else { sent });
+            }
+            State::Loads(position) => self.keep_lost(who.to_owned(), position),
+            _ => {}
         }
     }
 
