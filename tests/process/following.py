@@ -5,8 +5,10 @@
 """
 
 import contextlib
+import itertools
 import pathlib
 import random
+import re
 import signal
 import socket
 import sys
@@ -687,6 +689,63 @@ def a_restart_goes_on_in_the_database_that_the_stream_had_selected():
                 replica.db.command("SELECT", "5")
                 replica.until(lambda: replica.db.command("GET", "k") == b"2")
                 assert replica.db.command("DBSIZE") == 1
+
+
+def a_file_begins_in_the_database_that_the_stream_had_selected_at_the_cut():
+    """Whether there were files before, and wherever in the stream a base is cut: each command names the database that it is for."""
+    commands = []
+    for at in range(0, 14, 2):
+        frame = b"".join(encoded(*words) for words in (["MULTI"], ["SELECT", at + 1], ["SWAPDB", 14, 15], ["EXEC"]))
+        for selects, of in ((encoded("SELECT", at), at), (frame, at + 1)):
+            commands += [selects] + [encoded("SADD", "of:%d" % of, "x")] * 20
+    select = rb"\*2\r\n\$6\r\nSELECT\r\n\$\d+\r\n"
+    begin, names = re.compile(rb"(?s:(?:%s(\d+)\r\n)?(#.*))" % select), re.compile(rb"of:(\d+)|" + select)
+    is_over, sent = threading.Event(), []
+
+    def load(primary):
+        for at in itertools.count(0, 7):
+            if is_over.is_set():
+                return
+            some = b"".join((commands * 2)[at % len(commands) :][:7])
+            primary.send(some)
+            sent.append(len(some))
+            time.sleep(0.0002)
+
+    def begun():
+        """The newest file, the database in which it begins, and the first that it names after that; None before it has these."""
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            newest = max(pathlib.Path(folder, "appendonlydir").glob("*.incr.aof"), key=lambda path: int(path.name.split(".")[-3]))
+            with open(newest, "rb") as file:
+                begins_in, rest = begin.fullmatch(file.read(10_000)).groups()
+            named = next(names.finditer(rest), None)
+            return named and (newest.name, begins_in or b"0", named[1])
+
+    seen = set()
+    with tempfile.TemporaryDirectory() as folder, follower("--dir", folder, "--appendonly", "yes", "--threads", "2") as (primary, replica):
+        primary.sync()
+        loader = threading.Thread(target=load, args=(primary,))
+        loader.start()
+        bare = 0
+        try:
+            for number in range(30):
+                replica.until(lambda: fields(replica.db, "persistence")["aof_rewrite_in_progress"] == "0")
+                if number % 2:
+                    assert replica.db.command("CONFIG", "SET", "appendonly", "no") == b"OK"
+                    replica.until(lambda: fields(replica.db, "persistence")["aof_enabled"] == "0")
+                    assert replica.db.command("CONFIG", "SET", "appendonly", "yes") == b"OK"
+                else:
+                    replica.db.command("BGREWRITEAOF")
+                found = []
+                replica.until(lambda: found.append(begun()) or found[-1] and found[-1][0] not in seen)
+                newest, selected, database = found[-1]
+                assert database in (None, selected), number
+                seen.add(newest)
+                bare += database is not None
+        finally:
+            is_over.set()
+            loader.join()
+        assert bare > 10, "%d files began between a SELECT and the next" % bare
+        primary.synced(sum(sent))
 
 
 def a_chain_under_load_goes_on_without_a_snapshot_when_each_is_killed_and_ended():

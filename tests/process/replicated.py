@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from failover_faults import Gate, memory
+from gate import Gate, memory
 from peers import PEERS, ROOT, are_there, give_away
 from ports import free_port
 from random_writes import Waiter, Writer, pipelined

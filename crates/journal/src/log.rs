@@ -234,9 +234,16 @@ impl<F: Files> Log<F> {
         }
     }
 
-    /// Notes that the selected database is another one from a position on.
+    /// Notes that the selected database is another one from a position on. What is noted later of
+    /// a position before that of another is known by then.
     pub fn note_selected_database(&mut self, position: u64, selected: usize) {
-        self.selections.push((position, selected));
+        if self.selections.last().is_none_or(|(last, _)| *last <= position) {
+            self.selections.push((position, selected));
+        }
+        if !self.writer.is_synced() {
+            // No sync tells that what is written is safe, and none fails.
+            self.drop_selections(self.writer.written().position);
+        }
     }
 
     /// Notes from which moments times to live count in the units at these positions, which follow
@@ -295,10 +302,14 @@ impl<F: Files> Log<F> {
         self.is_syncing = false;
         self.writer.end_sync(job, outcome);
         let safe = self.writer.safe().position;
-        // The last selection at or below what is safe, and those behind it.
-        let first = self.selections.partition_point(|(position, _)| *position <= safe);
-        self.selections.drain(..first.saturating_sub(1));
+        self.drop_selections(safe);
         self.drop_moments(safe);
+    }
+
+    /// Keeps the last selection up to a position, and those behind it.
+    fn drop_selections(&mut self, up_to: u64) {
+        let first = self.selections.partition_point(|(position, _)| *position <= up_to);
+        self.selections.drain(..first.saturating_sub(1));
     }
 
     fn drop_moments(&mut self, below: u64) {

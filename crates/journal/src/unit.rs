@@ -152,15 +152,13 @@ impl Lane {
         self.ring().set_selected_database(selected);
     }
 
-    /// Says once more which database is the selected one, for readers that begin here. Returns the
-    /// position behind that.
-    pub fn select_again(&mut self, selected: usize) -> u64 {
+    /// Says once more which database is the selected one, for readers that begin here.
+    pub fn select_again(&mut self, selected: usize) {
         let (mut bytes, mut digits) = (Vec::new(), IntegerText::new());
         let words = [&b"SELECT"[..], digits.format_unsigned(selected as u64)];
         encode_args(words.into_iter(), &mut |piece| bytes.extend_from_slice(piece));
         let mut place = self.take(bytes.len() as u64);
         self.fill(&mut place, &bytes);
-        place.end()
     }
 
     /// Makes another database the selected one: units in it need no SELECT from now on. To be

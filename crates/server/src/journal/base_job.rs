@@ -69,7 +69,7 @@ pub struct Rotation {
     /// The set, until there is a log that has it.
     pub set: Option<Set<Directory>>,
     /// The cut, until the old file has ended there.
-    pub cut: Option<u64>,
+    pub cut: Option<Cut>,
     /// Number of the first incremental file that stays, once the cut is behind.
     pub first: Option<u64>,
     pub is_saved: bool,
@@ -85,10 +85,18 @@ impl Drop for Rotation {
     }
 }
 
+/// Where the stream was when the gate was closed.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    pub position: u64,
+    /// Selected database from there on.
+    pub selected: usize,
+}
+
 /// What the saver tells.
 #[derive(Debug)]
 pub enum Event {
-    Cut(u64),
+    Cut(Cut),
     Saved(Result<(), SaveError>),
 }
 
@@ -139,7 +147,8 @@ impl Job for BaseJob {
         if self.is_void.load(Acquire) {
             return;
         }
-        let cut = self.journal.cut.mark(&self.journal.ring);
+        let ring = &self.journal.ring;
+        let cut = Cut { position: self.journal.cut.mark(ring), selected: ring.selected_database() };
         if self.turns_on {
             self.journal.reasons.add(&instance.store, Reason::FILES);
         }

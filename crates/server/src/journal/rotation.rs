@@ -8,7 +8,7 @@
 //! is caught up through a buffer. Turning the journal on is the same, with a file that is no part
 //! of the set before its base is; so is going on after a sync that has failed.
 
-use super::base_job::{BaseJob, Event, NEEDED_PAUSE_MAX, PAUSE_MAX, Rotation};
+use super::base_job::{BaseJob, Cut, Event, NEEDED_PAUSE_MAX, PAUSE_MAX, Rotation};
 use super::claim::append_folder;
 use super::reasons::Reason;
 use super::shared::Journal;
@@ -227,11 +227,13 @@ impl JournalThread {
     }
 
     /// Ends the old file at the cut, and goes on in another one.
-    fn pass_cut(&mut self, cut: u64, now: Steady) -> Result<(), LogError> {
+    fn pass_cut(&mut self, cut: Cut, now: Steady) -> Result<(), LogError> {
         self.wait_for_sync();
+        let Cut { position: cut, selected } = cut;
         // Nobody was filling a place at the cut, so all before it is whole.
         let whole = self.consumer.as_mut().map_or(cut, Consumer::whole);
         debug_assert!(whole >= cut, "units are whole when the gate is closed");
+        self.take_selections();
         let Some(rotation) = &mut self.rotations.current else { return Ok(()) };
         let first = match &mut self.log {
             Some(log) if log.has_sync_failed() || log.is_apart() => {
@@ -248,7 +250,6 @@ impl JournalThread {
                 rotation.set.as_ref().map_or(0, Set::last_incremental) + 1
             }
             None => {
-                let selected = self.journal.ring.selected_database();
                 let (id, shift) = (self.id, self.journal.shift());
                 let start = Start { position: cut, selected, id, shift };
                 let set = rotation.set.take().ok_or(LogError::NeedsBase)?;

@@ -217,19 +217,25 @@ impl JournalThread {
         if let Some(history) = &history {
             self.id = history.id();
         }
+        self.take_selections();
         let Some(log) = &mut self.log else { return };
         let (replicas, upstream) = (&self.instance.replicas, &self.instance.upstream);
         log.set_followed(!replicas.is_empty() || upstream.is_replica());
-        let selections = std::mem::take(&mut *self.journal.selections.lock());
-        for (position, database) in selections {
-            log.note_selected_database(position, database);
-        }
         log.note_moments(std::mem::take(&mut *self.journal.moments.lock()));
         let earlier = history.map_or_else(String::new, |it| it.earlier_text());
         let outcome = log.set_history(self.id, earlier, now);
         self.journal.note_told(outcome.is_ok().then_some(self.id));
         if let Err(error) = outcome {
             self.note_failure(&LogError::Write(error));
+        }
+    }
+
+    /// Has the log know which databases the stream of a primary has selected up to now: where the
+    /// next file begins, it is told which one counts there.
+    pub(super) fn take_selections(&mut self) {
+        let Some(log) = &mut self.log else { return };
+        for (position, database) in std::mem::take(&mut *self.journal.selections.lock()) {
+            log.note_selected_database(position, database);
         }
     }
 
@@ -290,6 +296,7 @@ impl JournalThread {
     /// Goes on in another file after a failed sync.
     fn replace_file(&mut self, now: Steady) {
         self.look_for_files(now);
+        self.take_selections();
         let (Some(log), Some(consumer)) = (&mut self.log, &self.consumer) else { return };
         if self.retry.is_too_early(Instant::now()) {
             return;
@@ -416,6 +423,7 @@ impl JournalThread {
             lane.withdraw();
             position
         });
+        self.take_selections();
         if let (Some(Some(position)), Some(log)) = (moved, &mut self.log) {
             log.note_selected_database(position, database);
         }

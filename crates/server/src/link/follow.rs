@@ -2,6 +2,7 @@
 
 use super::socket::Socket;
 use super::thread::{Ended, LOOK, LinkThread};
+use crate::journal::Journal;
 use base::Steady;
 use base::meanwhile::{self, Others};
 use command::{FollowedUnit, Parted, PartedKind};
@@ -222,10 +223,8 @@ impl LinkThread {
             let database = self.follower.database();
             if self.journal.ring().selected_database() != database {
                 // What was put before is in the other database.
-                self.put(received, run);
+                put_up_to_selection(&mut self.lane, &self.journal, received, run, database);
                 run = Run { from: *at, to: *at, is_data: true };
-                self.lane.follow_selection(database);
-                self.journal.note_selection(self.journal.tail(), database);
             }
             if *at - began > BYTES_PER_STAY {
                 break;
@@ -243,7 +242,12 @@ impl LinkThread {
             let followed = follower.apply(instance, thread, unit, leaving_out(instance))?;
             journal.note_moment(followed.lives_from);
             let bytes = unit.bytes();
-            put(lane, bytes, Run { from: 0, to: bytes.len(), is_data: followed.is_data });
+            let run = Run { from: 0, to: bytes.len(), is_data: followed.is_data };
+            match follower.database() {
+                same if same == journal.ring().selected_database() => put(lane, bytes, run),
+                // The next to close the gate finds the database that counts for what comes then.
+                database => put_up_to_selection(lane, journal, bytes, run, database),
+            }
             Ok(followed)
         })
     }
@@ -324,6 +328,21 @@ fn leaves_out(instance: &Instance, parted: &Parted) -> bool {
         }
     }
     is_left_out
+}
+
+/// Puts what ends with another selected database. That is noted first, so the files know it where
+/// they have these bytes.
+fn put_up_to_selection(
+    lane: &mut journal::Lane,
+    journal: &Journal,
+    received: &[u8],
+    run: Run,
+    database: usize,
+) {
+    let end = journal.tail().wrapping_add((run.to - run.from) as u64);
+    journal.note_selection(end, database);
+    put(lane, received, run);
+    lane.follow_selection(database);
 }
 
 fn put(lane: &mut journal::Lane, received: &[u8], run: Run) {

@@ -247,6 +247,7 @@ impl LinkThread {
         loaded.take_place(instance, &mut self.thread, || {
             journal.set_offset(offset);
             lane.follow_selection(database);
+            journal.note_selection(journal.tail(), database);
             instance.replicas.set_history(History::new(id));
         });
         self.follower.select(database);

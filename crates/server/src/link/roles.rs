@@ -57,9 +57,8 @@ impl Roles {
     fn select_again(&self) {
         if let Some(lane) = &mut *self.lane.lock() {
             let database = self.journal.ring().selected_database();
-            let position = lane.select_again(database);
+            lane.select_again(database);
             lane.withdraw();
-            self.journal.note_selection(position, database);
         }
     }
 

@@ -125,9 +125,10 @@ impl SyncJob {
         if !journal.reasons.follows() {
             let mut lane = self.lane.lock();
             lane.follow_selection(self.home);
-            let position = lane.select_again(self.home);
+            // Before the files can have it: a file that begins here says the same.
+            journal.note_selection(journal.tail(), self.home);
+            lane.select_again(self.home);
             lane.withdraw();
-            journal.note_selection(position, self.home);
         }
     }
 }
