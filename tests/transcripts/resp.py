@@ -55,7 +55,7 @@ class Connection:
     """One connection, to HOST:PORT or to the path of a Unix socket; replies are read on demand, so a caller may send ahead."""
 
     def __init__(self, address, timeout=15):
-        self.buffer = b""
+        self.buffer = bytearray()
         if address.startswith("/"):
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.settimeout(timeout)
@@ -103,7 +103,8 @@ class Connection:
         """Reads exactly `size` bytes."""
         while len(self.buffer) < size:
             self._fill()
-        data, self.buffer = self.buffer[:size], self.buffer[size:]
+        data = bytes(memoryview(self.buffer)[:size])
+        del self.buffer[:size]
         return data
 
     def at_end(self):
@@ -118,10 +119,9 @@ class Connection:
 
     def line(self):
         """Reads up to the next CRLF, which it leaves out."""
-        while b"\r\n" not in self.buffer:
+        while (end := self.buffer.find(b"\r\n")) < 0:
             self._fill()
-        line, _, self.buffer = self.buffer.partition(b"\r\n")
-        return line
+        return self.take(end + 2)[:-2]
 
     def read(self):
         """Reads one reply."""
