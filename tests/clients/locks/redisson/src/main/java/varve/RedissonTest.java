@@ -31,8 +31,8 @@ public final class RedissonTest {
     /** Seconds after which a case that waits for something gives up. */
     private static final int PATIENCE = 20;
 
-    /** Milliseconds that a lock lasts for which nobody has said how long; it is renewed after a third of it. */
-    private static final int LEASE = 900;
+    /** Milliseconds that a lock lasts for which nobody has said how long; it is renewed after a third of it. A busy machine stops a client for less than the rest. */
+    private static final int LEASE = 6000;
 
     private interface Case {
         void run(RedissonClient one, RedissonClient other) throws Exception;
@@ -112,7 +112,7 @@ public final class RedissonTest {
     private static void renewed(RedissonClient one, RedissonClient other) throws Exception {
         RLock lock = one.getLock("renewed");
         lock.lock();
-        for (int renewals = 0; renewals < 4; renewals++) {
+        for (int renewals = 0; renewals < 2; renewals++) {
             long[] before = {LEASE};
             waitUntil(() -> lock.remainTimeToLive() > before[0] || lower(before, lock.remainTimeToLive()), "a lock was not renewed");
         }
