@@ -35,8 +35,8 @@ class Line:
 
     def ask(self, data):
         """What is answered, up to the end of a command that is sent behind it."""
-        answer = b""
-        if DUMP.search(data):
+        answer = bytearray()
+        if b"lru_crawler m" in data and DUMP.search(data):
             # Memcached leaves what stands behind a dump until something comes.
             self.socket.sendall(data)
             while not DUMP_END.search(answer):
@@ -46,9 +46,9 @@ class Line:
         while not answer.endswith(END):
             more = self.socket.recv(1 << 20)
             if not more:
-                return answer + b"closed\r\n"
+                return bytes(answer) + b"closed\r\n"
             answer += more
-        return answer[: -len(END)]
+        return bytes(answer[: -len(END)])
 
 
 def is_drawn(number):
