@@ -720,6 +720,10 @@ def a_file_begins_in_the_database_that_the_stream_had_selected_at_the_cut():
             named = next(names.finditer(rest), None)
             return named and (newest.name, begins_in or b"0", named[1])
 
+    def rewrites():
+        facts = fields(replica.db, "persistence")
+        return int(facts["aof_rewrites"]) if facts["aof_rewrite_in_progress"] == "0" else None
+
     seen = set()
     with tempfile.TemporaryDirectory() as folder, follower("--dir", folder, "--appendonly", "yes", "--threads", "2") as (primary, replica):
         primary.sync()
@@ -728,19 +732,19 @@ def a_file_begins_in_the_database_that_the_stream_had_selected_at_the_cut():
         bare = 0
         try:
             for number in range(30):
-                replica.until(lambda: fields(replica.db, "persistence")["aof_rewrite_in_progress"] == "0")
+                replica.until(lambda: rewrites() == number + 1)
+                replica.until(begun)
+                newest, selected, database = begun()
+                assert newest not in seen and database in (None, selected), number
+                seen.add(newest)
+                bare += database is not None
                 if number % 2:
                     assert replica.db.command("CONFIG", "SET", "appendonly", "no") == b"OK"
-                    replica.until(lambda: fields(replica.db, "persistence")["aof_enabled"] == "0")
+                    # Before that the wish is taken back, and the files go on.
+                    replica.until(lambda: not pathlib.Path(folder, "appendonlydir", ".appendonly.aof.lock").exists())
                     assert replica.db.command("CONFIG", "SET", "appendonly", "yes") == b"OK"
                 else:
                     replica.db.command("BGREWRITEAOF")
-                found = []
-                replica.until(lambda: found.append(begun()) or found[-1] and found[-1][0] not in seen)
-                newest, selected, database = found[-1]
-                assert database in (None, selected), number
-                seen.add(newest)
-                bare += database is not None
         finally:
             is_over.set()
             loader.join()

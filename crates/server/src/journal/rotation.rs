@@ -233,7 +233,8 @@ impl JournalThread {
         // Nobody was filling a place at the cut, so all before it is whole.
         let whole = self.consumer.as_mut().map_or(cut, Consumer::whole);
         debug_assert!(whole >= cut, "units are whole when the gate is closed");
-        self.take_selections();
+        // The old file tells it of what is before the cut, and the next one of what is behind it.
+        self.follow_history(now);
         let Some(rotation) = &mut self.rotations.current else { return Ok(()) };
         let first = match &mut self.log {
             Some(log) if log.has_sync_failed() || log.is_apart() => {
@@ -242,7 +243,6 @@ impl JournalThread {
             }
             Some(log) => {
                 let consumer = self.consumer.as_ref().ok_or(LogError::NeedsBase)?;
-                log.note_moments(std::mem::take(&mut *self.journal.moments.lock()));
                 log.rotate(consumer, cut, now)?
             }
             None if !self.journal.reasons.has(Reason::FILES) => {
