@@ -4,9 +4,12 @@
     VARVE_SERVER=target/release/varve-server tests/process/functions.py [CASE ...]
 """
 
+import contextlib
 import pathlib
 import random
+import select
 import sys
+import tempfile
 import time
 
 from run import Error, Server, run
@@ -38,6 +41,39 @@ def a_dump_with_another_byte_changes_nothing():
         for length in range(len(dump)):
             assert isinstance(db.command("FUNCTION", "RESTORE", dump[:length], "REPLACE"), Error), length
         assert names(db) == [b"shelf"] and db.command("FCALL", "put", "1", "l", "a") == 1
+
+
+@contextlib.contextmanager
+def loaded_late(db, number):
+    """A transaction that takes long before it loads a library, which is of another name for each number."""
+    library = LIBRARY
+    for word in ("shelf", "'put'", "'count'"):
+        library = library.replace(word, word[:-1] + str(number) + word[-1] if word[0] == "'" else word + str(number))
+    slow = "local sum = 0 for number = 1, 2e7 do sum = sum + number end return sum"
+    for words in (["MULTI"], ["EVAL", slow, "0"], ["FUNCTION", "LOAD", library], ["EXEC"]):
+        db.send([word.encode() for word in words])
+    yield
+    assert [db.read() for _ in range(4)][-1][1] == b"shelf%d" % number
+
+
+def files_have_the_libraries_that_came_before_the_cut_however_late():
+    automatic = ("--threads", "2", "--appendonly", "yes", "--auto-aof-rewrite-percentage", "1", "--auto-aof-rewrite-min-size", "1")
+    with tempfile.TemporaryDirectory() as folder:
+        number, late = 0, 0
+        while late < 2:
+            with Server(*automatic, "--dir", folder) as server:
+                db = server.connect()
+                assert len(names(db)) == number, late
+                begun = lambda: server.output.read_text().count("rewriting started")
+                before, begun_meanwhile = begun(), 0
+                while not begun_meanwhile:
+                    with loaded_late(db, number):
+                        while not select.select([db.socket], [], [], 0.001)[0] and not begun_meanwhile:
+                            begun_meanwhile = begun() - before
+                    number, before, late = number + 1, begun(), late + (begun_meanwhile > 0)
+                server.until(lambda: b"aof_rewrite_in_progress:0" in db.command("INFO", "persistence"))
+                server.process.kill()
+                server.process.wait()
 
 
 def a_dump_with_another_byte_and_the_right_checksum_is_taken_whole_or_not_at_all():

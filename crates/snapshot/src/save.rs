@@ -47,10 +47,12 @@ pub struct Save<'a> {
     pub is_base: bool,
     /// True if keys are left out.
     pub leaves_out_keys: bool,
+    /// True if libraries of functions are left out.
+    pub leaves_out_functions: bool,
     /// What else stands in the head of the file, if it is there by the cut.
     pub fields: Arc<OnceLock<Fields>>,
-    /// Sources of function libraries.
-    pub functions: &'a [Vec<u8>],
+    /// Sources of the function libraries that there are at the cut, if they are there by then.
+    pub functions: Arc<OnceLock<Vec<Vec<u8>>>>,
     /// Pause after each key in microseconds; if negative, a number of keys after which one
     /// microsecond passes.
     pub key_delay: i32,
@@ -134,7 +136,7 @@ impl Save<'_> {
             is_base: self.is_base,
             leaves_out_keys: self.leaves_out_keys,
             fields: &self.fields,
-            functions: self.functions,
+            functions: self.functions.get().filter(|_| !self.leaves_out_functions),
         };
         write_head(target, &cut, &head)?;
         let mut copies = Copies::default();
@@ -191,7 +193,7 @@ struct Head<'a> {
     is_base: bool,
     leaves_out_keys: bool,
     fields: &'a OnceLock<Fields>,
-    functions: &'a [Vec<u8>],
+    functions: Option<&'a Vec<Vec<u8>>>,
 }
 
 fn write_head<W>(
@@ -202,7 +204,7 @@ fn write_head<W>(
     let output = &mut target.output;
     if !target.is_rdb {
         let mut load = |source: &Vec<u8>| write_command(&[b"FUNCTION", b"LOAD", source], output);
-        head.functions.iter().for_each(&mut load);
+        head.functions.into_iter().flatten().for_each(&mut load);
         return Ok(());
     }
     let mut timed = cut.databases().iter().filter(|it| it.facts.with_timed_parts > 0);
@@ -218,7 +220,7 @@ fn write_head<W>(
     let fields = head.fields.get().into_iter().flatten();
     fields.for_each(|(name, value)| output.aux(name, value.as_bytes()));
     output.aux("aof-base", if head.is_base { b"1" } else { b"0" });
-    head.functions.iter().for_each(|source| output.function(source));
+    head.functions.into_iter().flatten().for_each(|source| output.function(source));
     Ok(())
 }
 

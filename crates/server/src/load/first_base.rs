@@ -22,7 +22,7 @@ pub fn first_base(
     }
     let mut bytes = Vec::new();
     let progress = SaveProgress::default();
-    let mut save = saver::as_set(instance, thread, &[], &progress);
+    let mut save = saver::as_set(instance, thread, &progress);
     save.is_base = true;
     instance.store.enter(save.thread);
     let saved = save.write(&mut bytes, || ());

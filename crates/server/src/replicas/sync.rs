@@ -86,9 +86,7 @@ impl Job for SyncJob {
     fn shape(&self, save: &mut Save<'_>) {
         save.timed = self.wish.timed;
         save.leaves_out_keys = self.wish.filter != Filter::Everything;
-        if self.wish.filter == Filter::Nothing {
-            save.functions = &[];
-        }
+        save.leaves_out_functions = self.wish.filter == Filter::Nothing;
         save.fields = Arc::clone(&self.fields);
     }
 

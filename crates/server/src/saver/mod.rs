@@ -28,7 +28,7 @@ use base::Pacer;
 use behind::write_behind;
 use cores::Bound;
 use queue::Work;
-use session::{Instance, timed_version};
+use session::{Instance, LibraryTable, timed_version};
 use settings::snapshots::{RDB_KEY_SAVE_DELAY, RDBCHECKSUM, RDBCOMPRESSION};
 use snapshot::{Save, SaveError, SaveProgress};
 use std::io::{self, Write};
@@ -82,12 +82,16 @@ fn save(
         JobKind::Background | JobKind::Rotation | JobKind::Replicas => Pacer::new(),
     });
     let mut sink = job.open(instance)?;
-    let libraries = instance.libraries.table();
-    let functions: Vec<_> = libraries.libraries().map(|library| library.code.clone()).collect();
-    let mut save = as_set(instance, thread, &functions, progress);
+    let before = instance.libraries.table();
+    let sources = sources_of(&before);
+    let mut save = as_set(instance, thread, progress);
     job.shape(&mut save);
-    let writes_commands = job.writes_commands();
+    let (functions, writes_commands) = (Arc::clone(&save.functions), job.writes_commands());
     let at_cut = || {
+        let table = instance.libraries.table();
+        let is_same = Arc::ptr_eq(&table, &before);
+        // It is empty before the cut, and there is one.
+        let _ = functions.set(if is_same { sources } else { sources_of(&table) });
         *changes = instance.store.totals().changes;
         job.at_cut(instance);
     };
@@ -108,12 +112,15 @@ fn save(
     Ok(sink.put_in_place()?)
 }
 
+fn sources_of(libraries: &LibraryTable) -> Vec<Vec<u8>> {
+    libraries.libraries().map(|library| library.code.clone()).collect()
+}
+
 /// Returns a snapshot of `instance` with the version, compression and checksum that the settings
 /// ask for. Its cut is not made yet.
 pub fn as_set<'a>(
     instance: &'a Instance,
     thread: &'a mut ThreadContext,
-    functions: &'a [Vec<u8>],
     progress: &'a SaveProgress,
 ) -> Save<'a> {
     Save {
@@ -125,8 +132,9 @@ pub fn as_set<'a>(
         checks: RDBCHECKSUM.get(&instance.settings),
         is_base: false,
         leaves_out_keys: false,
+        leaves_out_functions: false,
         fields: Arc::default(),
-        functions,
+        functions: Arc::default(),
         key_delay: RDB_KEY_SAVE_DELAY.get(&instance.settings),
         progress,
     }

@@ -111,9 +111,10 @@ fn save<'a>(
         compresses: false,
         checks: true,
         is_base: false,
-        functions: &[],
+        functions: Arc::default(),
         key_delay: 0,
         leaves_out_keys: false,
+        leaves_out_functions: false,
         fields: Arc::default(),
         progress,
     }
