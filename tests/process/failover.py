@@ -139,7 +139,8 @@ def a_target_that_refuses_leaves_the_primary_what_it_was():
             late = primary.connect(PATIENCE)
             assert late.command("SET", "k", "3") == READONLY
             target.send(answer)
-            assert client.read() == b"OK", answer
+            said = client.read()
+            assert said == b"OK", (answer, said)
             assert (phase(primary), link(primary)["role"], link(primary)["master_replid2"]) == ("no-failover", "master", identity)
             assert primary.db.command("RPUSH", "list", "x") == 1 and blocked.read() == [b"list", b"x"]
             back = Replica(primary, *VALKEY, psync=(identity.encode(), offset + 1))

@@ -39,7 +39,7 @@ class Encrypted(Connection):
     """A connection with TLS."""
 
     def __init__(self, port, context, timeout=30, session=None):
-        self.buffer = b""
+        self.buffer = bytearray()
         plain = socket.create_connection(("127.0.0.1", port), timeout)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = context.wrap_socket(plain, server_hostname="localhost", session=session)

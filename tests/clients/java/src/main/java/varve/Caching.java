@@ -44,8 +44,8 @@ final class Caching {
     @Case
     static void aKeyThatExpiresIsTold(Jedis db) {
         try (UnifiedJedis cached = cached()) {
-            db.psetex("s", 30, "1");
-            same(cached.get("s"), "1");
+            // A busy machine may let it expire before it is read.
+            waitUntil(() -> db.psetex("s", 100, "1").equals("OK") && "1".equals(cached.get("s")), "it was never read");
             waitUntil(() -> cached.get("s") == null, "what has expired is kept");
         }
     }
