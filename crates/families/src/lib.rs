@@ -28,6 +28,7 @@ mod list;
 mod manual;
 mod memcached;
 mod observing;
+mod partial_sort;
 mod pubsub;
 mod replication;
 mod scripting;

@@ -3,6 +3,7 @@
 
 use super::seek::{Asked, CenterSyntax, Parser, Sorting, Style, store_key};
 use super::{write_distance, write_point};
+use crate::partial_sort::partial_sort;
 use crate::sorted_set::{limit, record_stored_effects, stored};
 use command::{Call, Outcome, element};
 use store::value::geo::{Point, Search, geohash};
@@ -117,10 +118,10 @@ fn hits<'x>(places: Option<SortedSet<'x>>, asked: &Asked) -> Vec<Hit<'x>> {
     };
     if asked.sorting != Sorting::None {
         if most < found.len() {
-            found.select_nth_unstable_by(most, by_distance);
-            found.truncate(most);
+            partial_sort(&mut found, 0..most, &mut { by_distance });
+        } else {
+            found.sort_by(by_distance);
         }
-        found.sort_by(by_distance);
     }
     found.truncate(most);
     found

@@ -1,6 +1,7 @@
 //! Elements to be sorted, and their order.
 
 use super::options::Options;
+use crate::partial_sort::partial_sort;
 use session::Refusal;
 use std::cmp::Ordering;
 use store::value::{list, set, sorted_set};
@@ -128,12 +129,18 @@ impl Elements {
             // A missing value sorts below all others.
             Way::Text { is_by: true } => one.by.cmp(&other.by),
         };
-        if way != Way::Kept {
-            if self.is_falling {
-                self.items.sort_by(|one, other| compare(other, one));
-            } else {
-                self.items.sort_by(compare);
+        let (first, count) = self.window;
+        let is_falling = self.is_falling;
+        let mut compare = |one: &Item, other: &Item| match is_falling {
+            true => compare(other, one),
+            false => compare(one, other),
+        };
+        match way {
+            Way::Kept => {}
+            Way::Text { is_by: true } if count < self.items.len() => {
+                partial_sort(&mut self.items, first..first + count, &mut compare);
             }
+            _ => self.items.sort_by(compare),
         }
         true
     }
