@@ -148,6 +148,22 @@ def a_target_that_refuses_leaves_the_primary_what_it_was():
             back.follow(encoded("SET", "k", "2"))
 
 
+def writes_that_waited_are_done_where_the_server_stays_the_primary():
+    """Whether the target has refused or somebody has ended it: nobody is told of the role that it had meanwhile."""
+    for ends in ("refusal", "ABORT") * 3:
+        with with_played_replica("--threads", "4") as (primary, replica, target):
+            assert primary.db.command("FAILOVER") == b"OK"
+            clients = [held(primary, "INCR", "n") for _ in range(100)]
+            primary.until(lambda: is_waiting(primary) == 100)
+            replica.acknowledge()
+            assert target.accept()[0] == b"PSYNC"
+            if ends == "refusal":
+                target.send(b"-ERR no\r\n")
+            else:
+                assert primary.db.command("FAILOVER", "ABORT") == b"OK"
+            assert sorted(client.read() for client in clients) == list(range(1, 101)), ends
+
+
 def a_target_that_cannot_be_reached_is_tried_until_somebody_ends_that():
     with with_played_replica() as (primary, replica, target):
         assert primary.db.command("FAILOVER", "TO", "127.0.0.1", target.port, "TIMEOUT", "100000") == b"OK"

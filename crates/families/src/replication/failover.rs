@@ -101,15 +101,7 @@ fn abort(call: &mut Call<'_>) -> Outcome {
         FailoverPhase::Nothing | FailoverPhase::GivenUp => None,
         // Within a transaction the role changes behind it.
         FailoverPhase::InProgress if call.turn == Turn::Only => give_up(call),
-        FailoverPhase::InProgress => {
-            let mut ended = None;
-            let ends = || {
-                ended = instance.end_failover(phase);
-                ended.is_some()
-            };
-            instance.replicas.change_role_if(&instance.store, call.thread, None, ends);
-            ended
-        }
+        FailoverPhase::InProgress => instance.take_failover_back(call.thread),
         FailoverPhase::WaitsForSync => instance.end_failover(phase),
     };
     let target = attempt.ok_or(NONE_AT_WORK)?.target_name();

@@ -387,12 +387,7 @@ impl LinkThread {
                 self.note_success(ended.ok().flatten());
             }
             Ended::Refused(refused) if refused.is_of_psync() => {
-                let mut attempt = None;
-                let ends = || {
-                    attempt = instance.end_failover(FailoverPhase::InProgress);
-                    attempt.is_some()
-                };
-                instance.replicas.change_role_if(&instance.store, &self.thread, None, ends);
+                let attempt = instance.take_failover_back(&self.thread);
                 if let Some(target) = attempt.map(|it| it.target_name()) {
                     tracing::info!(
                         "FAILOVER to {target} aborted: Failover target rejected psync request: \

@@ -11,6 +11,7 @@ use crate::upstream::{Primary, UpstreamFacts};
 use crate::waiter::Late;
 use settings::replication::{REPLICA_READ_ONLY, REPLICA_SERVE_STALE_DATA};
 use std::sync::Arc;
+use store::ThreadContext;
 use wire::Reply;
 
 impl Instance {
@@ -66,5 +67,14 @@ impl Instance {
         self.keep_expired();
         self.replicas.look_at_failover();
         Some(attempt)
+    }
+
+    /// Ends a failover in progress: this server stays the primary. Writes flow once the role is
+    /// that again, or they would be refused. Returns what was asked for, or `None` if none is in
+    /// progress.
+    pub fn take_failover_back(&self, thread: &ThreadContext) -> Option<Attempt> {
+        let gives_up = || self.replicas.failover.give_up().is_some();
+        let is_back = self.replicas.change_role_if(&self.store, thread, None, gives_up);
+        if is_back { self.end_failover(FailoverPhase::GivenUp) } else { None }
     }
 }
