@@ -8,7 +8,7 @@
 # PARTS         which of "transcripts clients queues suites process files tools" are tested (default: all)
 # VARVE_TOOLS   the folder of varve-check and varve-import (default: that of VARVE_SERVER)
 # THREADS       the values of `threads` for which the transcripts are played (default "1 4"; empty: as the server decides)
-# LANES         how many parts run at the same time (default 3). Each has servers, ports and folders of its own
+# LANES         how many parts run at the same time (default 4). Each has servers, ports and folders of its own
 # SUMMARY       a file to which the seconds of all parts are added
 # FAILURES      a file to which what failed in each part is added
 #
@@ -18,7 +18,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 VARVE_SERVER=${VARVE_SERVER:-$PWD/target/release/varve-server}
 [[ ! -e $VARVE_SERVER ]] || VARVE_SERVER=$(readlink -f "$VARVE_SERVER")
 export VARVE_SERVER PYTHONDONTWRITEBYTECODE=1
-LANES=${LANES:-3}
+LANES=${LANES:-4}
 QUEUES=(bullmq rq celery redisson django) # Sidekiq is left to `make clients`: it needs Ruby, and begins with a pause of ten seconds
 failed=0 summary=() folder=$(mktemp -d)
 declare -A names=() began=() # of the parts that run, by process
