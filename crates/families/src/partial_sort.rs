@@ -7,11 +7,11 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Below this number of items they are inserted one by one.
+/// Up to this number of items they are inserted one by one.
 const INSERTED_MAX: usize = 6;
-/// Above this number of items the pivot is the median of three; the middle is it up to there.
+/// Up to this number of items the pivot is the middle one.
 const MIDDLE_MAX: usize = 7;
-/// Above this number of items the pivot is the median of three medians.
+/// Up to this number of items the pivot is the median of three, and of three medians beyond.
 const MEDIAN_MAX: usize = 40;
 
 /// Sorts `items` as far as the places of `part` need it; the others hold the rest in any order.
@@ -105,9 +105,9 @@ fn median<T>(
 /// Returns how many are below, and above. What is equal is collected at both ends meanwhile.
 ///
 /// ```text
-/// while it divides  | equal | below |  to compare  | above | equal |
-///                           ^       ^              ^       ^
-///                     equal_end   from            to    equal_begin   (to and equal_begin + 1)
+/// | equal | below | to compare | above | equal |
+///         ^       ^            ^       ^
+/// equal_end       from         to      equal_begin
 /// ```
 fn divide<T>(items: &mut [T], compare: &mut impl FnMut(&T, &T) -> Ordering) -> (usize, usize) {
     let len = items.len();

@@ -243,11 +243,8 @@ impl LinkThread {
             journal.note_moment(followed.lives_from);
             let bytes = unit.bytes();
             let run = Run { from: 0, to: bytes.len(), is_data: followed.is_data };
-            match follower.database() {
-                same if same == journal.ring().selected_database() => put(lane, bytes, run),
-                // The next to close the gate finds the database that counts for what comes then.
-                database => put_up_to_selection(lane, journal, bytes, run, database),
-            }
+            // The next to close the gate finds the database that counts for what comes then.
+            put_up_to_selection(lane, journal, bytes, run, follower.database());
             Ok(followed)
         })
     }
@@ -330,8 +327,8 @@ fn leaves_out(instance: &Instance, parted: &Parted) -> bool {
     is_left_out
 }
 
-/// Puts what ends with another selected database. That is noted first, so the files know it where
-/// they have these bytes.
+/// Puts what ends with this database as the selected one. If it is another than before, that is
+/// noted first, so the files know it where they have these bytes.
 fn put_up_to_selection(
     lane: &mut journal::Lane,
     journal: &Journal,
@@ -339,8 +336,10 @@ fn put_up_to_selection(
     run: Run,
     database: usize,
 ) {
-    let end = journal.tail().wrapping_add((run.to - run.from) as u64);
-    journal.note_selection(end, database);
+    if journal.ring().selected_database() != database {
+        let end = journal.tail().wrapping_add((run.to - run.from) as u64);
+        journal.note_selection(end, database);
+    }
     put(lane, received, run);
     lane.follow_selection(database);
 }
