@@ -129,6 +129,7 @@ else
   process replica_settings
   process slow_replicas
   process links
+  process replicated
   process failover
   SEEDS=8 process failover_faults
   process sentinel a_primary_that_dies_is_replaced_and_comes_back_as_a_replica a_sentinel_is_a_user_with_few_rights
