@@ -240,10 +240,6 @@ impl<F: Files> Log<F> {
         if self.selections.last().is_none_or(|(last, _)| *last <= position) {
             self.selections.push((position, selected));
         }
-        if !self.writer.is_synced() {
-            // No sync tells that what is written is safe, and none fails.
-            self.drop_selections(self.writer.written().position);
-        }
     }
 
     /// Notes from which moments times to live count in the units at these positions, which follow
@@ -302,12 +298,12 @@ impl<F: Files> Log<F> {
         self.is_syncing = false;
         self.writer.end_sync(job, outcome);
         let safe = self.writer.safe().position;
-        self.drop_selections(safe);
+        self.forget_selections(safe);
         self.drop_moments(safe);
     }
 
-    /// Keeps the last selection up to a position, and those behind it.
-    fn drop_selections(&mut self, up_to: u64) {
+    /// Forgets all selections up to a position but the last one: no file begins before it any more.
+    pub fn forget_selections(&mut self, up_to: u64) {
         let first = self.selections.partition_point(|(position, _)| *position <= up_to);
         self.selections.drain(..first.saturating_sub(1));
     }

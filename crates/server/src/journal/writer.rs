@@ -280,6 +280,8 @@ impl JournalThread {
         let kept = written.saturating_sub(self.journal.kept_max.load(Relaxed));
         let kept = kept.max(log.safe().position).min(written);
         consumer.release(kept.max(consumer.position()));
+        // A file that follows a failed sync begins where it can be written from.
+        log.forget_selections(consumer.position());
         if outcome.is_ok() && !log.is_failing() {
             self.waits_for_space = None;
         }
